@@ -105,20 +105,20 @@ class CommandAgent:
         """Accept every name that is not empty; only the command interprets it."""
         return bool(session)
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the command for the shell, unchanged.
 
         Raises AgentUnavailableError if a schema is requested and the command is not known to support it.
         """
         return LaunchSpec(
             argv=("/bin/sh", "-c", self._command),
-            stdin=render_context(assignment.context),
-            environ=session_environ(self, assignment),
+            stdin=render_context(request.context),
+            environ=session_environ(self, request),
         )
 
-    def parser(self, assignment: RunRequest) -> "CommandParser":
+    def parser(self, request: RunRequest) -> "CommandParser":
         """Return a parser for arbitrary output."""
-        return CommandParser(assignment, self._program())
+        return CommandParser(request, self._program())
 
     def _program(self) -> str:
         """Return the command's first word if it can only be a program's name, else ""."""
@@ -126,12 +126,12 @@ class CommandAgent:
         return word if _PLAIN_NAME.fullmatch(word) and word not in _SHELL_WORDS else ""
 
 
-def session_environ(agent: Agent, assignment: RunRequest) -> dict[str, str]:
+def session_environ(agent: Agent, request: RunRequest) -> dict[str, str]:
     """Return the variables that give session and schema to an agent without options for them."""
-    environ = {SESSION_VARIABLE: assignment.session or ""}
-    if assignment.resume:
+    environ = {SESSION_VARIABLE: request.session or ""}
+    if request.resume:
         environ[RESUME_VARIABLE] = "1"
-    schema = render_schema(agent, assignment)
+    schema = render_schema(agent, request)
     return environ | {SCHEMA_VARIABLE: schema} if schema else environ
 
 
@@ -143,8 +143,8 @@ def render_context(context: JsonObject) -> bytes:
 class CommandParser:
     """Keep the end of the output; the last line printed is the progress."""
 
-    def __init__(self, assignment: RunRequest, program: str) -> None:
-        self._session = assignment.session
+    def __init__(self, request: RunRequest, program: str) -> None:
+        self._session = request.session
         self._program = program
         self._pieces: deque[bytes] = deque()
         self._size = self._seen = 0

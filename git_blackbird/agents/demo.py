@@ -19,7 +19,6 @@ from git_blackbird.agents.protocol import (
     build_session_uuid,
 )
 from git_blackbird.agents.text import exit_text, last_line, one_line
-from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
@@ -51,38 +50,33 @@ class DemoAgent:
         return build_session_uuid(random_hex)
 
     def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
-        """Return the version of this program. Raises AgentUnavailableError if its file is missing."""
-        if not _PROGRAM.is_file():
-            raise AgentUnavailableError(f"the demo agent is not installed: no {_PROGRAM}")
+        """Return the version of this program."""
         return __version__
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Return that it is available: it is part of this program."""
-        try:
-            return ProbeResult(
-                str(_PROGRAM),
-                self.probe(environ),
-                powers="does what the task's prompt says, with your permissions",
-                reviews="compares files with what the prompt requires of them, in a throwaway checkout",
-            )
-        except AgentUnavailableError as error:
-            return ProbeResult(blocked_reason=error.message, hint=error.hint)
+        return ProbeResult(
+            str(_PROGRAM),
+            self.probe(environ),
+            powers="does what the task's prompt says, with your permissions",
+            reviews="compares files with what the prompt requires of them, in a throwaway checkout",
+        )
 
     def accepts_session(self, session: str) -> bool:
         """Accept every name that is not empty; it saves nothing of a session."""
         return bool(session)
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return its launch by file, isolated so that no module of the worktree or PYTHONPATH replaces it."""
         return LaunchSpec(
             argv=(sys.executable, "-IS", str(_PROGRAM)),
-            stdin=render_context(assignment.context),
-            environ=session_environ(self, assignment),
+            stdin=render_context(request.context),
+            environ=session_environ(self, request),
         )
 
-    def parser(self, assignment: RunRequest) -> "DemoParser":
+    def parser(self, request: RunRequest) -> "DemoParser":
         """Return a parser for its lines of JSON."""
-        return DemoParser(assignment)
+        return DemoParser(request)
 
 
 class _Session(Lenient):
@@ -116,8 +110,8 @@ _EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
 class DemoParser(EventParser[_Event]):
     """Parse ``session``, ``progress`` and ``result`` lines."""
 
-    def __init__(self, assignment: RunRequest) -> None:
-        super().__init__(_EVENTS, assignment, ProviderHelp("demo", package="", update="", login=""))
+    def __init__(self, request: RunRequest) -> None:
+        super().__init__(_EVENTS, request, ProviderHelp("demo", package="", update="", login=""))
         self._session: str | None = None
         self._result: _Result | None = None
 
@@ -131,13 +125,14 @@ class DemoParser(EventParser[_Event]):
                 self._result = event
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
-        result = self._result
-        used = result.usage if result else None
+        if self._result is None:
+            return AgentResult(session=self._session)
+        tokens = self._result.usage
         return AgentResult(
             session=self._session,
-            final_text=result.text if result else "",
-            usage=Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens) if used else None,
-            cost_usd=0.0 if result else None,
+            final_text=self._result.text,
+            usage=Usage(**dict(tokens)) if tokens else None,
+            cost_usd=0.0,
         )
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:

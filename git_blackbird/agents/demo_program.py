@@ -41,7 +41,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ class DemoExit(Exception):  # noqa: N818  # the end of a session is not always a
         self.status = status
 
 
-class DemoSession:
+class _DemoSession:
     """One start on one task: its context, questions and messages."""
 
     def __init__(self, context: dict[str, Any]) -> None:
@@ -69,27 +68,47 @@ class DemoSession:
         sources = (context, context.get("parentReviewFeedback") or {})
         self.feedback = "\n".join(filter(None, (str(source.get("feedback") or "") for source in sources)))
         self.questions: list[dict[str, Any]] = []
-        self.text = "Done."
-        self.directives: dict[str, Callable[[str], None]] = {
-            "write": self._write,
-            "append": self._append,
-            "delete": self._delete,
-            "say": self._say,
-            "ask": self._ask,
-            "answered": self._answered,
-            "sleep": self._sleep,
-            "fail": self._fail,
-            "fail-once": self._fail_once,
-            "commit": self._commit,
-        }
 
-    @property
-    def answer(self) -> str:
-        """Return the final message: the questions, or the last message."""
-        return json.dumps({"questions": self.questions}) if self.questions else self.text
+    def final_message(self) -> str:
+        """Return the answer of a session without questions."""
+        raise NotImplementedError
 
     def run(self) -> None:
-        """Carry out the directives; raises DemoExit if one of them ends the session."""
+        """Carry out the directives of the prompt; raises DemoExit if one of them ends the session."""
+        self.perform(str(self.task.get("prompt") or "").splitlines())
+
+    def perform(self, lines: list[str], prefix: str = "") -> None:
+        """Carry out those lines that are directives: ``fail-once`` is the method ``do_fail_once``."""
+        for verb, rest in map(_split, lines):
+            name = verb.removeprefix(prefix).replace("-", "_")
+            directive = getattr(self, f"do_{name}", None) if verb.startswith(prefix) else None
+            # Consecutive questions are asked together; the session stops at an open one.
+            if directive is not None and (not self.questions or directive == self.do_ask):
+                directive(rest)
+
+    def do_ask(self, rest: str) -> None:
+        name, _, wording = rest.partition(" ")
+        prompt, *options = (part.strip() for part in wording.split("|"))
+        if name not in self.answers:
+            self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
+
+    def do_sleep(self, rest: str) -> None:
+        emit("progress", kind="note", text=f"waiting {rest} s")
+        time.sleep(float(rest))
+
+    def do_fail(self, rest: str) -> None:
+        raise DemoExit(int(rest or 1), f"told to fail with status {rest or 1}")
+
+
+class _DemoTask(_DemoSession):
+    """Work on a task."""
+
+    text = "Done."
+
+    def final_message(self) -> str:
+        return self.text
+
+    def run(self) -> None:
         lines = str(self.task.get("prompt") or "").splitlines()
         plain = [line for line in lines if _split(line)[0] != "on-feedback"]
         changes = [rest for verb, rest in map(_split, lines) if verb == "on-feedback" and rest]
@@ -97,63 +116,43 @@ class DemoSession:
         first = next(written, None)
         is_resumed = _is_resume() and (first is None or Path(first).exists())
         if not self.feedback or not is_resumed:
-            self._perform(plain)
+            self.perform(plain)
         if self.feedback and not self.questions:
             # By default the feedback becomes visible in a file.
             request = " ".join(self.feedback.splitlines()[0].replace("-->", "").split())
             default = [f"append {first} <!-- changed as asked: {request} -->"] if first else []
-            self._perform(changes or default)
+            self.perform(changes or default)
 
-    def _perform(self, lines: list[str]) -> None:
-        for verb, rest in map(_split, lines):
-            directive = self.directives.get(verb)
-            # Consecutive questions are asked together; the session stops at an open one.
-            if directive is not None and (not self.questions or verb == "ask"):
-                directive(rest)
-
-    def _write(self, rest: str) -> None:
+    def do_write(self, rest: str) -> None:
         path, text = _split_text(rest)
         _save(path, text if text.endswith("\n") else text + "\n")
 
-    def _append(self, rest: str) -> None:
+    def do_append(self, rest: str) -> None:
         path, text = _split_text(rest)
         before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
         if not before.endswith("\n" + text + "\n") and before != text + "\n":
             gap = "" if not before or before.endswith("\n") else "\n"
             _save(path, f"{before}{gap}{text}\n")
 
-    def _delete(self, rest: str) -> None:
+    def do_delete(self, rest: str) -> None:
         _confined(rest).unlink(missing_ok=True)
         emit("progress", kind="edits", text=rest)
 
-    def _say(self, rest: str) -> None:
+    def do_say(self, rest: str) -> None:
         self.text = rest
         emit("progress", kind="says", text=rest)
 
-    def _ask(self, rest: str) -> None:
-        name, _, wording = rest.partition(" ")
-        prompt, *options = (part.strip() for part in wording.split("|"))
-        if name not in self.answers:
-            self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
-
-    def _answered(self, rest: str) -> None:
+    def do_answered(self, rest: str) -> None:
         name, _, path = rest.partition(" ")
         _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
 
-    def _sleep(self, rest: str) -> None:
-        emit("progress", kind="note", text=f"waiting {rest} s")
-        time.sleep(float(rest))
-
-    def _fail(self, rest: str) -> None:
-        raise DemoExit(int(rest or 1), f"told to fail with status {rest or 1}")
-
-    def _fail_once(self, rest: str) -> None:
+    def do_fail_once(self, rest: str) -> None:
         records = Path(".blackbird/runs") / str(self.task.get("id", ""))
         own = os.environ.get("BLACKBIRD_RUN_ID", "")
         if not _is_resume() and all(path.stem == own for path in records.glob("*.json")):
-            self._fail(rest)
+            self.do_fail(rest)
 
-    def _commit(self, rest: str) -> None:
+    def do_commit(self, rest: str) -> None:
         import subprocess  # noqa: PLC0415  # few commit, and all the others start sooner
 
         emit("progress", kind="runs", text=f"git commit -m {rest}")
@@ -165,41 +164,28 @@ class DemoSession:
                 )
 
 
-class DemoReview(DemoSession):
-    """A review, with its own directives; ``previous_fault`` is the error of an answer before this one."""
+class _DemoReview(_DemoSession):
+    """A review; ``previous_fault`` is the error of an answer before this one."""
 
-    def __init__(self, context: dict[str, Any], prefix: str, previous_fault: object) -> None:
+    def __init__(self, context: dict[str, Any], previous_fault: object) -> None:
         super().__init__(context)
         self.previous_fault = previous_fault
-        self.prose: list[str] = []
+        # An answer instead of the verdict.
         self.fixed_answer: str | None = None
-        self.plain = {verb: self.directives[verb] for verb in ("ask", "sleep", "fail")}
-        self.directives = {
-            f"{prefix}answer": self._answer,
-            f"{prefix}answer-once": self._answer_once,
-        }
 
-    @property
-    def answer(self) -> str:
-        """Return the final message: the questions, or the verdict after other messages."""
-        if self.questions:
-            return super().answer
-        return "\n".join([*self.prose, self.verdict() if self.fixed_answer is None else self.fixed_answer])
-
-    def run(self) -> None:
-        """Carry out the directives of the prompt; raises DemoExit if one of them ends the session."""
-        self._perform(str(self.task.get("prompt") or "").splitlines())
+    def final_message(self) -> str:
+        return self.verdict() if self.fixed_answer is None else self.fixed_answer
 
     def verdict(self) -> str:
         """Return the answer that the directives amount to."""
         raise NotImplementedError
 
-    def _answer(self, rest: str) -> None:
+    def set_answer(self, rest: str) -> None:
         self.fixed_answer = rest
 
-    def _answer_once(self, rest: str) -> None:
+    def set_answer_once(self, rest: str) -> None:
         if not self.previous_fault:
-            self._answer(rest)
+            self.fixed_answer = rest
 
     def _lacking(self, rest: str) -> tuple[str, str, str, str] | None:
         """Return the parts of ``PATH TEXT [| SECOND [| THIRD]]``; None if the file has the text."""
@@ -212,21 +198,27 @@ class DemoReview(DemoSession):
         return name, text, second, third
 
 
-class DemoParentReview(DemoReview):
+class _DemoParentReview(_DemoReview):
     """One review of a parent: the children to resume, with their feedback."""
+
+    do_review_answer = _DemoReview.set_answer
+    do_review_answer_once = _DemoReview.set_answer_once
 
     def __init__(self, context: dict[str, Any]) -> None:
         review = context["parentReview"]
-        super().__init__(context, "review-", review.get("faultOfLastAnswer"))
+        super().__init__(context, review.get("faultOfLastAnswer"))
         self.children = [str(child["childId"]) for child in review.get("children") or ()]
         self.requests: dict[str, list[str]] = {}
-        self.directives |= {**self.plain, "review-say": self._review_say, "require": self._require}
+        self.prose: list[str] = []
 
-    def _review_say(self, rest: str) -> None:
+    def final_message(self) -> str:
+        return "\n".join([*self.prose, super().final_message()])
+
+    def do_review_say(self, rest: str) -> None:
         self.prose.append(rest)
         emit("progress", kind="says", text=rest)
 
-    def _require(self, rest: str) -> None:
+    def do_require(self, rest: str) -> None:
         if lacking := self._lacking(rest):
             name, text, child, feedback = lacking
             request = feedback.replace("\\n", "\n") or f"{name} has to contain: {text}"
@@ -234,7 +226,6 @@ class DemoParentReview(DemoReview):
                 self.requests.setdefault(reopened, []).append(request)
 
     def verdict(self) -> str:
-        """Return the verdict as JSON."""
         requests = {child: "\n".join(feedback) for child, feedback in sorted(self.requests.items())}
         results = [
             {
@@ -253,18 +244,22 @@ class DemoParentReview(DemoReview):
         return json.dumps(verdict)
 
 
-class DemoChangeReview(DemoReview):
+class _DemoChangeReview(_DemoReview):
     """One of the two reviews of a change: its spec or its code review."""
+
+    do_answer = _DemoReview.set_answer
+    do_answer_once = _DemoReview.set_answer_once
 
     def __init__(self, context: dict[str, Any]) -> None:
         self.kind = str(context["review"]["kind"])
-        super().__init__(context, f"{self.kind}-", context["review"].get("fault"))
+        super().__init__(context, context["review"].get("fault"))
         self.issues: list[str] = []
         self.notes: list[str] = []
-        verbs = {**self.plain, "wants": self._wants, "notes": self._notes}
-        self.directives |= {f"{self.kind}-{verb}": do for verb, do in verbs.items()}
 
-    def _wants(self, rest: str) -> None:
+    def perform(self, lines: list[str], prefix: str = "") -> None:
+        super().perform(lines, prefix or f"{self.kind}-")
+
+    def do_wants(self, rest: str) -> None:
         if lacking := self._lacking(rest):
             name, text, severity, description = lacking
             kind = "missing_requirement" if self.kind == "spec" else "bug"
@@ -275,13 +270,12 @@ class DemoChangeReview(DemoReview):
                 "</issue>"
             )
 
-    def _notes(self, rest: str) -> None:
+    def do_notes(self, rest: str) -> None:
         name, _, text = rest.partition(" ")
         place = f'<location file="{escape(name)}" line="1"/>'
         self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
 
     def verdict(self) -> str:
-        """Return the review as XML."""
         minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
         verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
         findings = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
@@ -332,9 +326,9 @@ def main() -> int:
     try:
         context = json.loads(data)
         if "parentReview" in context:
-            session: DemoSession = DemoParentReview(context)
+            session: _DemoSession = _DemoParentReview(context)
         else:
-            session = DemoChangeReview(context) if "review" in context else DemoSession(context)
+            session = _DemoChangeReview(context) if "review" in context else _DemoTask(context)
         session.run()
     except DemoExit as ending:
         emit("result", ok=False, error=str(ending))
@@ -344,7 +338,7 @@ def main() -> int:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         emit("result", ok=False, error=f"{type(error).__name__}: {error}")
         return REFUSED_STATUS
-    text = session.answer
+    text = json.dumps({"questions": session.questions}) if session.questions else session.final_message()
     usage = {"input_tokens": len(data) // 4, "output_tokens": len(text) // 4}
     emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
     return 0

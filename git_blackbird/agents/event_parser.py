@@ -79,11 +79,11 @@ class EventParser(ABC, Generic[E]):
     """Parse the event stream of one run; subclasses handle the events of one program."""
 
     def __init__(
-        self, events: TypeAdapter[E | tuple[E, ...]], assignment: RunRequest, manual: ProviderHelp
+        self, events: TypeAdapter[E | tuple[E, ...]], request: RunRequest, provider: ProviderHelp
     ) -> None:
-        self._reviews = assignment.read_only
-        self._previous = finite_counters(assignment.previous_totals)
-        self._manual = replace(manual, task_id=assignment.task_id)
+        self._reviews = request.read_only
+        self._previous = finite_counters(request.previous_totals)
+        self._provider = replace(provider, task_id=request.task_id)
         self._lines = JsonEvents(events)
         self._printed = False
 
@@ -133,7 +133,7 @@ class EventParser(ABC, Generic[E]):
 
     def _find_refusal(self, message: str, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         """Recognize a refusal in ``message``, or else an end before the first event."""
-        failure = match_failure(message, self._manual)
+        failure = match_failure(message, self._provider)
         if failure is None and not self._printed:
-            return find_refused_start(exit_code, stderr_tail, self._manual)
+            return find_refused_start(exit_code, stderr_tail, self._provider)
         return failure

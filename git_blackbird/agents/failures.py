@@ -162,51 +162,54 @@ class FailureMatch:
     hint: str
 
 
-def match_failure(message: str, manual: ProviderHelp) -> FailureMatch | None:
+def match_failure(message: str, provider: ProviderHelp) -> FailureMatch | None:
     """Recognize a refusal in a program's output; None if there is no known one."""
     text = message[-_MAX_CHARACTERS:].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for refusal, phrases in _KNOWN:
         match = re.search("|".join(phrases), text, re.IGNORECASE)
         if match is not None:
             line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
-            return failure_hint(refusal, line, manual)
+            return failure_hint(refusal, line, provider)
     return None
 
 
-def failure_hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> FailureMatch:
+def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> FailureMatch:
     """Return the hint for a refusal; ``line`` is the program's message."""
     if refusal is AgentFailure.TOO_OLD:
-        return _explain_flag(line, manual)
+        return _explain_flag(line, provider)
     variable = _VARIABLE.search(line)
     if refusal is AgentFailure.NOT_LOGGED_IN and variable:
         return FailureMatch(refusal, f"set {variable[1]} in the environment")
-    if refusal not in _HINTS:
-        return FailureMatch(refusal, _limit_hint(line))
-    model = f"git config blackbird.{manual.name}.model NAME"
-    if any(_is_given(flag, manual.args) for flag in ("--model", "-m")):
-        model = f"it comes from the key {manual.name}.args"
+    if refusal is AgentFailure.USAGE_LIMIT:
+        # A time in words is in the error message itself.
+        reset = _RESET_SECONDS.search(line)
+        until = format_timestamp(int(reset[1]) * 10**9) if reset else "the limit resets, add to it"
+        return FailureMatch(refusal, f"wait until {until}, or {_OTHER_AGENT}")
+    model = f"git config blackbird.{provider.name}.model NAME"
+    if any(_is_given(flag, provider.args) for flag in ("--model", "-m")):
+        model = f"it comes from the key {provider.name}.args"
     hint = _HINTS[refusal].format(
-        name=manual.name,
-        task=shell_word(manual.task_id),
-        restart=restart_command(manual.task_id),
+        name=provider.name,
+        task=shell_word(provider.task_id),
+        restart=restart_command(provider.task_id),
         model=model,
-        login=manual.login,
+        login=provider.login,
     )
     return FailureMatch(refusal, hint)
 
 
-def find_refused_start(exit_code: int | None, stderr: str, manual: ProviderHelp) -> FailureMatch | None:
+def find_refused_start(exit_code: int | None, stderr: str, provider: ProviderHelp) -> FailureMatch | None:
     """Return the reason if a program failed before it printed an event."""
     if exit_code is None or exit_code <= 0:
         return None
     if exit_code == _NOT_FOUND_STATUS:
-        return FailureMatch(AgentFailure.MISSING, manual.install)
+        return FailureMatch(AgentFailure.MISSING, provider.install)
     line = error_line(stderr)
     twice = _GIVEN_TWICE.search(line)
     if twice is not None:
-        hint = f"take it out of {manual.name}.args, and set {manual.name}.{twice[1]} instead"
+        hint = f"take it out of {provider.name}.args, and set {provider.name}.{twice[1]} instead"
         return FailureMatch(AgentFailure.REFUSED, f"--{twice[1]} is always given: {hint}")
-    command = f"git blackbird agent {manual.name}"
+    command = f"git blackbird agent {provider.name}"
     hint = f"`{command}` shows how it is started; fix that, or {_OTHER_AGENT}"
     return FailureMatch(AgentFailure.REFUSED, hint)
 
@@ -223,29 +226,18 @@ def error_line(stderr: str) -> str:
     return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
 
 
-def _explain_flag(line: str, manual: ProviderHelp) -> FailureMatch:
+def _explain_flag(line: str, provider: ProviderHelp) -> FailureMatch:
     match = _UNKNOWN_FLAG.search(line)
     flag = match[1] if match else ""
-    if flag and _is_given(flag, manual.args):
+    if flag and _is_given(flag, provider.args):
         return FailureMatch(
             AgentFailure.REFUSED,
-            f"{flag} comes from the key {manual.name}.args, and this {manual.name} does not support it",
+            f"{flag} comes from the key {provider.name}.args, and this {provider.name} does not support it",
         )
-    lacks = f"this {manual.name} does not support {flag}, which is needed" if flag else "it is too old"
-    return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {manual.update}")
+    lacks = f"this {provider.name} does not support {flag}, which is needed" if flag else "it is too old"
+    return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {provider.update}")
 
 
 def _is_given(flag: str, args: tuple[str, ...]) -> bool:
     """Whether a flag is among the arguments, also as ``--flag=value``."""
     return any(word == flag or word.startswith(f"{flag}=") for word in args)
-
-
-def _limit_hint(line: str) -> str:
-    """Return a hint for a usage limit, with the time of its reset if the program printed it as a number.
-
-    A time in words is in the error message itself.
-    """
-    reset = _RESET_SECONDS.search(line)
-    if reset is None:
-        return f"wait until the limit resets, add to it, or {_OTHER_AGENT}"
-    return f"wait until {format_timestamp(int(reset[1]) * 10**9)}, or {_OTHER_AGENT}"

@@ -53,18 +53,18 @@ class Program:
         return re.search(rf"^ +{re.escape(name)}\b", self.help, re.MULTILINE) is not None
 
 
-def find_program(program: str, environ: Mapping[str, str], manual: ProviderHelp) -> Program:
+def find_program(program: str, environ: Mapping[str, str], provider: ProviderHelp) -> Program:
     """Find a program and ask for its version. Raises AgentUnavailableError."""
-    found = shutil.which(program, path=environ.get("PATH"))
-    if found is None and Path(program).is_file():
+    executable = shutil.which(program, path=environ.get("PATH"))
+    if executable is None and Path(program).is_file():
         raise AgentUnavailableError(f"'{program}' is not executable", hint=f"chmod +x {shell_word(program)}")
-    if found is None:
-        raise AgentUnavailableError(f"cannot find the program '{program}'", hint=manual.install)
-    path = str(Path(found).absolute())
+    if executable is None:
+        raise AgentUnavailableError(f"cannot find the program '{program}'", hint=provider.install)
+    path = str(Path(executable).absolute())
     output = ask(path, "--version", environ=environ)
     if output.exit_code:
         message = error_line(output.stderr) or last_line(output.stdout) or exit_text(output.exit_code)
-        raise AgentUnavailableError(f"'{program} --version' failed: {message}", hint=manual.install)
+        raise AgentUnavailableError(f"'{program} --version' failed: {message}", hint=provider.install)
     words = output.first_line.split()
     return Program(path, next((word for word in words if word[:1].isdigit()), output.first_line))
 
@@ -89,39 +89,39 @@ class Requirements:
 
 
 def inspect_program(
-    name: str, environ: Mapping[str, str], manual: ProviderHelp, needs: Requirements
+    name: str, environ: Mapping[str, str], provider: ProviderHelp, needs: Requirements
 ) -> ProbeResult:
     """Find a program and check what a start needs; return as much as was found. Never raises."""
     program = obstacle = None
     try:
-        program = find_program(name, environ, manual)
+        program = find_program(name, environ, provider)
         program = replace(program, help=ask(program.path, *needs.help_words, environ=environ).stdout)
-        _require_flags(program, needs.flags, manual)
+        _require_flags(program, needs.flags, provider)
         needs.check(program)
     except AgentUnavailableError as error:
         obstacle = error
     result = ProbeResult(blocked_reason=obstacle.message, hint=obstacle.hint) if obstacle else ProbeResult()
     if program is None:
         return result
-    unknown = _unknown_flags(program, needs.review_flags, manual) if program.help else ""
+    unknown = _unknown_flags(program, needs.review_flags, provider) if program.help else ""
     return replace(
         result,
         program=program.path,
         version=program.version,
         login=needs.login(program, environ),
-        remarks=(f"it cannot review: {unknown}; update it: {manual.update}",) if unknown else (),
+        remarks=(f"it cannot review: {unknown}; update it: {provider.update}",) if unknown else (),
     )
 
 
-def _require_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> None:
-    unknown = _unknown_flags(program, flags, manual)
+def _require_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> None:
+    unknown = _unknown_flags(program, flags, provider)
     if unknown:
-        raise AgentUnavailableError(unknown, hint=f"update it: {manual.update}")
+        raise AgentUnavailableError(unknown, hint=f"update it: {provider.update}")
 
 
-def _unknown_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> str:
+def _unknown_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> str:
     missing = [flag for flag in flags if not program.knows(flag)]
-    return f"{manual.name} {program.version} does not know {', '.join(missing)}" if missing else ""
+    return f"{provider.name} {program.version} does not know {', '.join(missing)}" if missing else ""
 
 
 def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:

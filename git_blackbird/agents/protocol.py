@@ -58,9 +58,9 @@ class RunRequest:
 class ProbeResult:
     """What can be found out about a provider locally, without using a model.
 
-    ``program`` is its path, None if it was not found. ``obstacle`` says why it cannot be started, with a
-    ``hint``. ``login`` is its login state, in its own words if it has any. ``powers`` describes its rights in
-    a worktree as configured, ``reviews`` those as a reviewer of a parent, ``remarks`` anything else worth
+    ``program`` is its path, None if it was not found. ``blocked_reason`` says why it cannot be started, with
+    a ``hint``. ``login`` is its login state, in its own words if it has any. ``powers`` describes its rights
+    in a worktree as configured, ``reviews`` those as a reviewer of a parent, ``remarks`` anything else worth
     knowing.
     """
 
@@ -131,33 +131,29 @@ class Agent(Protocol):
         """Whether this can be one of its sessions; other names are never passed to the program."""
         ...
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:
         """Return how to start it; ``environ`` is the environment that the child inherits."""
         ...
 
-    def parser(self, assignment: RunRequest) -> OutputParser:
+    def parser(self, request: RunRequest) -> OutputParser:
         """Return a new parser for the output of that start, live or from the saved log."""
         ...
 
 
-_OTHER_AGENTS = "choose another agent: --agent claude, or --agent codex"
-_SCHEMA_HINTS = {
-    "command": "if the command honours BLACKBIRD_RESPONSE_SCHEMA: git config blackbird.command.schema true; "
-    f"or {_OTHER_AGENTS}"
-}
-
-
-def render_schema(agent: Agent, assignment: RunRequest) -> str | None:
+def render_schema(agent: Agent, request: RunRequest) -> str | None:
     """Return the schema of a request on one line; None if it has none.
 
     Raises AgentUnavailableError for an agent that does not support schemas.
     """
-    if assignment.schema is None:
+    if request.schema is None:
         return None
     if not agent.abilities.schema:
-        hint = _SCHEMA_HINTS.get(agent.name, _OTHER_AGENTS)
+        hint = "choose another agent: --agent claude, or --agent codex"
+        if agent.name == "command":
+            setting = "git config blackbird.command.schema true"
+            hint = f"if the command honours BLACKBIRD_RESPONSE_SCHEMA: {setting}; or {hint}"
         raise AgentUnavailableError(f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=hint)
-    return json.dumps(assignment.schema, separators=(",", ":"))
+    return json.dumps(request.schema, separators=(",", ":"))
 
 
 def build_session_uuid(random_hex: str) -> str:

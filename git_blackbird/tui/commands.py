@@ -24,7 +24,7 @@ from git_blackbird.controller.queries.reviews import view_change_review, view_re
 from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import CHANGE_REVIEW
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.runs import render_reset, undo_lines
+from git_blackbird.messages.display.format import render_reset, undo_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.choices import AGENT_NAMES

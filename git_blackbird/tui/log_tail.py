@@ -7,7 +7,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.runs import FollowedOutput, is_at_work, reread
 from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.queries.watcher import ViewState
-from git_blackbird.messages.display.runs import run_seconds
+from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run, RunStatus

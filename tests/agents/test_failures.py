@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
 from git_blackbird.agents.codex.events import CodexParser, unwrap
 from git_blackbird.agents.failures import error_line
 from git_blackbird.agents.protocol import OutputParser
@@ -332,7 +332,7 @@ def test_the_telling_line_is_found_among_noise() -> None:
 
 
 def test_an_install_hint_names_every_way() -> None:
-    assert CLAUDE_MANUAL.install == (
+    assert CLAUDE_HELP.install == (
         "install it: npm install -g @anthropic-ai/claude-code, or name it: "
         "git config blackbird.claude.path PATH, or choose another agent with --agent"
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.events import LiveUsage, Message, Result, StreamEvent, UsageTotals
+from git_blackbird.agents.claude.events import LiveUsage, Message, Result, UsageTotals
 from git_blackbird.model.entities.run import Usage
 
 USAGE = {
@@ -96,29 +96,9 @@ def test_a_message_in_several_events_counts_once() -> None:
     assert so_far.usage == Usage(input_tokens=60, output_tokens=6, cached_tokens=30)
 
 
-def partial(event: Any, parent: str | None = None) -> StreamEvent:
-    return StreamEvent.model_validate({"type": "stream_event", "event": event, "parent_tool_use_id": parent})
-
-
-def test_partial_messages_tell_the_output_that_the_whole_ones_do_not() -> None:
-    so_far = LiveUsage()
-    for parent in (None, "subagent"):
-        name, usage = f"of {parent}", {"input_tokens": 100, "output_tokens": 1}
-        begun = {"type": "message_start", "message": {"id": name, "usage": usage}}
-        assert so_far.take_partial(partial(begun, parent))
-        assert not so_far.take_message(message(name, usage))
-        assert not so_far.take_partial(partial({"type": "content_block_delta"}, parent))
-    for parent in ("subagent", None):
-        delta = {"type": "message_delta", "usage": {"output_tokens": 20}}
-        assert so_far.take_partial(partial(delta, parent))
-        assert not so_far.take_partial(partial(delta, parent))
-    assert so_far.usage == Usage(input_tokens=200, output_tokens=40)
-
-
 def test_little_is_remembered_of_a_long_stream() -> None:
     so_far = LiveUsage()
     for at in range(1000):
         so_far.take_message(message(str(at), {"output_tokens": 1}))
-        so_far.take_partial(partial({"type": "message_start", "message": {"id": str(at)}}, str(at)))
     assert so_far.usage == Usage(output_tokens=1000)
-    assert len(so_far._recent) + len(so_far._open) < 600
+    assert len(so_far._recent) < 300

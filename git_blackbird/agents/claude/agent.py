@@ -7,7 +7,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
 from git_blackbird.agents.probe import (
     CommandOutput,
     Program,
@@ -62,10 +62,10 @@ _POWERS = {
     "dontAsk": "do what its own settings allow, and run read-only commands; the rest is denied",
     "plan": "read and plan; everything else is denied",
     "default": "read; anything that needs permission is denied",
-    "manual": "read; anything that needs permission is denied",
+    "provider": "read; anything that needs permission is denied",
     "auto": "do what the model provider's own check allows",
 }
-_DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "manual"})
+_DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "provider"})
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 
@@ -104,13 +104,13 @@ class ClaudeAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        return find_program(self._settings.path, environ, CLAUDE_MANUAL).version
+        return find_program(self._settings.path, environ, CLAUDE_HELP).version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Find the program, its options and its login."""
         model = ("--model",) if self._settings.model else ()
         needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
-        result = inspect_program(self._settings.path, environ, CLAUDE_MANUAL, needs)
+        result = inspect_program(self._settings.path, environ, CLAUDE_HELP, needs)
         remarks = (*_REMARKS, *result.remarks)
         return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
@@ -118,10 +118,10 @@ class ClaudeAgent:
         """Accept only UUIDs: a matching title would open another conversation."""
         return is_uuid(session)
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume remembers only the session."""
-        settings, schema, reviews = self._settings, render_schema(self, assignment), assignment.read_only
-        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
+        settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
+        session = ("--resume" if request.resume else "--session-id", request.session or "")
         argv = (
             *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
             *(("--json-schema", schema) if schema else ()),
@@ -133,16 +133,16 @@ class ClaudeAgent:
         sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
         # succeed without the model receiving the text.
-        prompt = f"\n{assignment.prompt}" if assignment.prompt.startswith("/") else assignment.prompt
+        prompt = f"\n{request.prompt}" if request.prompt.startswith("/") else request.prompt
         return LaunchSpec(argv, prompt.encode(errors="replace"), {"DISABLE_AUTOUPDATER": "1", **sandbox})
 
     @property
     def _bypasses_as_root(self) -> bool:
         return self._settings.permission_mode == BYPASS_MODE and os.geteuid() == 0
 
-    def parser(self, assignment: RunRequest) -> ClaudeParser:
+    def parser(self, request: RunRequest) -> ClaudeParser:
         """Read its event stream."""
-        return ClaudeParser(assignment, () if assignment.read_only else self._settings.args)
+        return ClaudeParser(request, () if request.read_only else self._settings.args)
 
     def _powers(self) -> str:
         mode = self._settings.permission_mode

@@ -80,20 +80,10 @@ class MessageEvent(Lenient):
     parent_tool_use_id: Text
 
 
-class Partial(Lenient):
-    """The start or the end of a message."""
-
-    type: Text
-    message: Part[Message]
-    usage: Part[TokenUsage]
-
-
 class StreamEvent(Lenient):
-    """A part of a message, if partial messages were requested."""
+    """A part of a message, if the user requested them; the whole message follows."""
 
     type: Literal["stream_event"]
-    event: Part[Partial]
-    parent_tool_use_id: Text
 
 
 class System(Lenient):
@@ -149,14 +139,12 @@ class LiveUsage:
     """Count the tokens of the model's messages as they arrive.
 
     A message arrives in several events with equal figures, and counts once. Its output figure is the one from
-    its beginning; partial messages, if requested, complete it.
+    its beginning.
     """
 
     def __init__(self) -> None:
         self._total = Counter[str]()
         self._recent: dict[str, Counter[str]] = {}
-        # The messages that have begun, by subagent.
-        self._open: dict[str, str] = {}
 
     @property
     def usage(self) -> Usage:
@@ -165,28 +153,11 @@ class LiveUsage:
 
     def take_message(self, message: Message) -> bool:
         """Count a message; return whether the figures changed."""
-        return self._update(message.id, _count(message.usage))
-
-    def take_partial(self, event: StreamEvent) -> bool:
-        """Count a part of a message; return whether the figures changed."""
-        part, subagent = event.event, event.parent_tool_use_id
-        match part.type:
-            case "message_start":
-                if len(self._open) < _MAX_RECENT:
-                    self._open[subagent] = part.message.id
-                return self.take_message(part.message)
-            case "message_delta":
-                counts = Counter(output_tokens=part.usage.output_tokens)
-                return self._update(self._open.pop(subagent, ""), counts)
-            case _:
-                return False
-
-    def _update(self, message_id: str, counts: Counter[str]) -> bool:
-        old = self._recent.get(message_id, Counter())
-        new = old | counts
-        if not message_id or new == old:
+        old = self._recent.get(message.id, Counter())
+        new = old | _count(message.usage)
+        if not message.id or new == old:
             return False
-        self._recent[message_id] = new
+        self._recent[message.id] = new
         self._total += new - old
         if len(self._recent) > _MAX_RECENT:
             del self._recent[next(iter(self._recent))]
@@ -250,8 +221,8 @@ class UsageTotals:
         # A session that could not be opened counts from zero: the next resume continues the old one.
         if self._last is None or not self._last.total_cost_usd:
             return dict(self._previous)
-        made = self._model_output
-        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(made)} if made else {})}
+        output = self._model_output
+        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(output)} if output else {})}
 
     @property
     def _counts_session(self) -> bool:
@@ -260,8 +231,8 @@ class UsageTotals:
         They are the run's if its models produced no more than this conversation did, or less than the session
         had before: subagents are in the totals, but not in the usage.
         """
-        made, own = self._model_output, self._reported["output_tokens"]
-        return not made or (made != own and made >= self._previous.get(TOTAL_OUTPUT, 0) + own)
+        output, own = self._model_output, self._reported["output_tokens"]
+        return not output or (output != own and output >= self._previous.get(TOTAL_OUTPUT, 0) + own)
 
     @property
     def _model_output(self) -> int:
@@ -271,5 +242,5 @@ class UsageTotals:
 def _count(usage: TokenUsage) -> Counter[str]:
     """Return the tokens by the fields of Usage, in which the input includes its cached part."""
     cached = usage.cache_read_input_tokens
-    given = usage.input_tokens + usage.cache_creation_input_tokens + cached
-    return Counter(input_tokens=given, output_tokens=usage.output_tokens, cached_tokens=cached)
+    total = usage.input_tokens + usage.cache_creation_input_tokens + cached
+    return Counter(input_tokens=total, output_tokens=usage.output_tokens, cached_tokens=cached)

@@ -31,8 +31,6 @@ _KINDS = {
 _PATHS = frozenset({"file_path", "notebook_path", "path"})
 _MAX_OPEN_CALLS = 1000
 _FIRST_LINE_CHARACTERS = 100
-_PROGRAM_ITSELF = "<synthetic>"
-_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 class ClaudeProgress:
@@ -76,7 +74,7 @@ class ClaudeProgress:
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
-    if event.message.model == _PROGRAM_ITSELF:
+    if event.message.model == "<synthetic>":  # the program itself
         return Progress(ProgressKind.NOTE, one_line(text))
     if event.parent_tool_use_id:
         return Progress(ProgressKind.NOTE, one_line(f"a subagent says: {text}"))
@@ -86,8 +84,7 @@ def _message_text(text: str, event: MessageEvent) -> Progress:
 def _first_line(answer: Block) -> str:
     parts = (answer.content,) if isinstance(answer.content, str) else [part.text for part in answer.content]
     line = next(filter(None, parts), "").strip().partition("\n")[0]
-    for tag in _TAGS:
-        line = line.replace(tag, "")
+    line = line.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     return one_line(line, _FIRST_LINE_CHARACTERS)
 
 
@@ -105,7 +102,7 @@ def _system_text(event: System) -> str:
             return ""
 
 
-CLAUDE_MANUAL = ProviderHelp(
+CLAUDE_HELP = ProviderHelp(
     name="claude",
     package="@anthropic-ai/claude-code",
     update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
@@ -127,13 +124,13 @@ _MAX_DENIALS = 1000
 class ClaudeParser(EventParser[Event]):
     """Collect session, results and denials, and yield the steps in between."""
 
-    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, assignment, replace(CLAUDE_MANUAL, args=args))
-        self._wants_object = assignment.schema is not None
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(CLAUDE_HELP, args=args))
+        self._wants_object = request.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
-        self._requested = None if assignment.read_only else assignment.session
-        self._resumes = assignment.resume
-        self._steps = ClaudeProgress(assignment.folder)
+        self._requested = None if request.read_only else request.session
+        self._resumes = request.resume
+        self._steps = ClaudeProgress(request.folder)
         self._live_usage = LiveUsage()
         self._named = ""
         self._totals = UsageTotals(self._previous)
@@ -142,21 +139,17 @@ class ClaudeParser(EventParser[Event]):
         self._conversed = False
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+        final_text = self._result.result if self._result else ""
+        if self._result and self._wants_object and self._result.structured_output is not None:
+            final_text = json.dumps(self._result.structured_output)
         return AgentResult(
             session=self._session(exit_code),
-            final_text=self._final_text,
+            final_text=final_text,
             usage=self._totals.usage,
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
         )
-
-    @property
-    def _final_text(self) -> str:
-        if self._result is None:
-            return ""
-        answer = self._result.structured_output if self._wants_object else None
-        return self._result.result if answer is None else json.dumps(answer)
 
     def _take(self, event: Event) -> Iterator[Progress]:
         match event:
@@ -173,8 +166,6 @@ class ClaudeParser(EventParser[Event]):
                 yield from self._steps.of_answers(event)
             case StreamEvent():
                 self._conversed = True
-                if self._live_usage.take_partial(event):
-                    yield Progress(ProgressKind.SPENDS, "", usage=self._live_usage.usage)
             case System(subtype="init"):
                 self._named = event.session_id
                 self._steps.enter(event.cwd)
@@ -237,13 +228,13 @@ class ClaudeParser(EventParser[Event]):
             return None
         message = _error_of(result)
         if result.terminal_reason in _TOO_LONG_REASONS:
-            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._manual)
-        failure = match_failure(message, self._manual)
+            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._provider)
+        failure = match_failure(message, self._provider)
         if failure is not None:
             return failure
         status = result.api_error_status
         refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
-        return failure_hint(refusal, message, self._manual) if refusal else None
+        return failure_hint(refusal, message, self._provider) if refusal else None
 
     def _blocked(self) -> str | None:
         count, names = len(self._denials), sorted(set(self._denials.values()))

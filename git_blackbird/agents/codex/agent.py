@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from git_blackbird.agents.codex.events import CODEX_MANUAL, CodexParser
+from git_blackbird.agents.codex.events import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import Program, Requirements, ask, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import (
     Capabilities,
@@ -70,7 +70,7 @@ class CodexAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        version = find_program(self._settings.path, environ, CODEX_MANUAL).version
+        version = find_program(self._settings.path, environ, CODEX_HELP).version
         self._require_one_sandbox()
         return version
 
@@ -78,7 +78,7 @@ class CodexAgent:
         """Find the program, its options and its login."""
         model = ("--model",) if self._settings.model else ()
         needs = Requirements(("exec", "--help"), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login, self._check)
-        result = inspect_program(self._settings.path, environ, CODEX_MANUAL, needs)
+        result = inspect_program(self._settings.path, environ, CODEX_HELP, needs)
         remarks = (*_REMARKS, *result.remarks)
         return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
@@ -86,40 +86,41 @@ class CodexAgent:
         """Accept only UUIDs: with any other name it would silently start a new thread."""
         return is_uuid(session)
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume does not even remember the sandbox."""
-        settings, schema = self._settings, render_schema(self, assignment)
-        if schema and not assignment.scratch:
+        settings, schema = self._settings, render_schema(self, request)
+        if schema and not request.scratch:
             # A bare name would be looked up in the worktree.
             raise ValueError("a schema for codex needs the run's work folder")
+        terms: tuple[str, ...] = ("-s", settings.sandbox)
+        if request.read_only:
+            # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
+            top = json.dumps(request.folder, ensure_ascii=False)
+            distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if request.folder else ()
+            terms = (*_REVIEW_TERMS, *distrust)
+        elif settings.sandbox == WORKSPACE_WRITE:
+            # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
+            terms = (*terms, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
         argv = (
-            *(settings.path, "exec", "--json"),
-            *(_review_terms(assignment) if assignment.read_only else self._work_terms),
+            *(settings.path, "exec", "--json", *terms),
             *(("-m", settings.model) if settings.model else ()),
-            *(("--output-schema", f"{assignment.scratch}/{_SCHEMA_FILE}") if schema else ()),
-            *(() if assignment.read_only else settings.args),
+            *(("--output-schema", f"{request.scratch}/{_SCHEMA_FILE}") if schema else ()),
+            *(() if request.read_only else settings.args),
             # The options of exec are not valid after resume: they come before that word.
-            *(("resume", assignment.session or "") if assignment.resume else ()),
+            *(("resume", request.session or "") if request.resume else ()),
             "-",
         )
         files = {_SCHEMA_FILE: schema.encode()} if schema else {}
-        return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=files)
+        return LaunchSpec(argv=argv, stdin=request.prompt.encode(errors="replace"), files=files)
 
-    @property
-    def _work_terms(self) -> tuple[str, ...]:
-        # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
-        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
-        sandbox = self._settings.sandbox
-        return ("-s", sandbox, *(bounds if sandbox == WORKSPACE_WRITE else ()))
-
-    def parser(self, assignment: RunRequest) -> CodexParser:
+    def parser(self, request: RunRequest) -> CodexParser:
         """Read its event stream."""
-        return CodexParser(assignment, () if assignment.read_only else self._settings.args)
+        return CodexParser(request, () if request.read_only else self._settings.args)
 
     def _check(self, program: Program) -> None:
         if not program.has_command("resume"):
             raise AgentUnavailableError(
-                f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_MANUAL.update}"
+                f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_HELP.update}"
             )
         self._require_one_sandbox()
 
@@ -134,14 +135,6 @@ class CodexAgent:
                 "codex.args sets a sandbox, but codex.sandbox always sets one",
                 hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
-
-
-def _review_terms(assignment: RunRequest) -> tuple[str, ...]:
-    """Return a reviewer's restrictions; the reviewed change could alter the repository's instructions."""
-    # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
-    top = json.dumps(assignment.folder, ensure_ascii=False)
-    distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if assignment.folder else ()
-    return (*_REVIEW_TERMS, *distrust)
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:

@@ -137,7 +137,11 @@ class CodexProgress:
     def _begin(self, item: Item) -> Iterator[Progress]:
         match item.type:
             case "file_change":
-                yield from self._edits(item.changes)
+                for change in item.changes[:_MAX_SHOWN_FILES]:
+                    yield from _step(ProgressKind.EDITS, inside(change.path, self._tops))
+                if len(item.changes) > _MAX_SHOWN_FILES:
+                    more = f"{len(item.changes) - _MAX_SHOWN_FILES} more files"
+                    yield Progress(ProgressKind.EDITS, more)
             case "command_execution":
                 yield from _step(ProgressKind.RUNS, unwrap_command(item.command))
             case "mcp_tool_call":
@@ -165,12 +169,6 @@ class CodexProgress:
                 yield from _step(ProgressKind.NOTE, f"failed: {item.tool}")
             case _:
                 pass
-
-    def _edits(self, changes: Sequence[Change]) -> Iterator[Progress]:
-        for change in changes[:_MAX_SHOWN_FILES]:
-            yield from _step(ProgressKind.EDITS, inside(change.path, self._tops))
-        if len(changes) > _MAX_SHOWN_FILES:
-            yield Progress(ProgressKind.EDITS, f"{len(changes) - _MAX_SHOWN_FILES} more files")
 
 
 def _step(kind: ProgressKind, text: str) -> Iterator[Progress]:
@@ -211,7 +209,7 @@ def _todo_text(entries: Sequence[Todo]) -> str:
     return f"{done}, next: {open_texts[0]}" if open_texts and open_texts[0] else done
 
 
-CODEX_MANUAL = ProviderHelp(
+CODEX_HELP = ProviderHelp(
     name="codex",
     package="@openai/codex",
     update="npm install -g @openai/codex@latest",
@@ -233,10 +231,10 @@ _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 class CodexParser(EventParser[Event]):
     """Collect thread, last message and the end of the turn, and yield the steps in between."""
 
-    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, assignment, replace(CODEX_MANUAL, args=args))
-        self._requested = assignment.session if assignment.resume else None
-        self._steps = CodexProgress(top_folders(assignment.folder))
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(CODEX_HELP, args=args))
+        self._requested = request.session if request.resume else None
+        self._steps = CodexProgress(top_folders(request.folder))
         self._thread: str | None = None
         self._began = False
         self._text = ""
@@ -326,7 +324,7 @@ class CodexParser(EventParser[Event]):
 
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         if self._failure is not None:
-            return match_failure(self._failure, self._manual)
+            return match_failure(self._failure, self._provider)
         if self._completed and self._has_no_sandbox:
             return FailureMatch(AgentFailure.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
         if self._completed or exit_code is None or exit_code <= 0:

@@ -29,7 +29,7 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.forms.answers import parse_answer_options
+from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting

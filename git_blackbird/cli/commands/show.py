@@ -15,8 +15,8 @@ from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.format import format_moment, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import format_moment, undo_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command

@@ -13,9 +13,7 @@ from git_blackbird.cli.render.tables import (
     render_table,
     status_cell,
 )
-from git_blackbird.messages.display.format import render_path, render_totals
-from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
-from git_blackbird.messages.display.runs import (
+from git_blackbird.messages.display.format import (
     OUTSIDE,
     OUTSIDE_UNKNOWN,
     format_cost,
@@ -23,10 +21,13 @@ from git_blackbird.messages.display.runs import (
     format_moment,
     format_seconds,
     outside_lines,
+    render_path,
+    render_totals,
     run_seconds,
     submodule_lines,
     verdict_word,
 )
+from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command

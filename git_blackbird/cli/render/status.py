@@ -19,8 +19,13 @@ from git_blackbird.controller.queries.attention import (
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
-from git_blackbird.messages.display.format import counted
-from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
+from git_blackbird.messages.display.format import (
+    counted,
+    format_moment,
+    format_seconds,
+    review_word,
+    run_seconds,
+)
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.status import Status

@@ -8,8 +8,8 @@ from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
+from git_blackbird.messages.display.format import render_reset, undo_lines
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
-from git_blackbird.messages.display.runs import render_reset, undo_lines
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 from pydantic.alias_generators import to_camel
 
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
-from git_blackbird.messages.display.runs import run_seconds
+from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import ShellLine, runnable_steps
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult

@@ -11,7 +11,7 @@ from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_ask, render_event, render_rights, render_verdicts
-from git_blackbird.messages.forms.answers import OTHER, parse_answer, take_answer
+from git_blackbird.messages.incoming.questions import OTHER, parse_answer, take_answer
 from git_blackbird.messages.outgoing.prompts import suggestion_source
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import RightsQuestion

@@ -39,7 +39,7 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.format import UsageMeter
-from git_blackbird.messages.forms.answers import OTHER
+from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import RightsQuestion

@@ -26,8 +26,7 @@ from git_blackbird.controller.runs.instructions import (
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.git.core.config import git_identity
-from git_blackbird.messages.forms.answers import match_answers, parse_answer
-from git_blackbird.messages.incoming.questions import questions_of
+from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import (
     answer_options,

@@ -32,7 +32,7 @@ from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import run_task
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.display.events import render_rights_line
+from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
@@ -106,7 +106,7 @@ async def require_consent(
     elif answer is not None:
         raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
     elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
-        warn(ui, render_rights_line(question))
+        warn(ui, " ".join(render_rights(question)))
         save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
 

@@ -24,7 +24,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
-from git_blackbird.messages.outgoing.context import build_context, task_part
+from git_blackbird.messages.outgoing.prompts import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,

@@ -6,23 +6,21 @@ from typing import Any, NamedTuple
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.incoming.questions import questions_of
-from git_blackbird.messages.outgoing.context import (
+from git_blackbird.messages.outgoing.prompts import (
+    CONTINUE_TEXT,
     SNAPSHOT_BYTES,
     bound_snapshot,
     build_context,
     first_section,
-    with_changed_files,
-    with_feedback,
-    with_messages,
-)
-from git_blackbird.messages.outgoing.prompts import (
-    CONTINUE_TEXT,
     join_messages,
     render_answers,
     render_change_request,
     render_earlier_requests,
     render_prompt,
     render_review_feedback,
+    with_changed_files,
+    with_feedback,
+    with_messages,
 )
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.change import Summary

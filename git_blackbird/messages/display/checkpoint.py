@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.format import counted, render_cost, render_path, render_totals
-from git_blackbird.messages.display.merged_review import render_merged_text
-from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import (
+from git_blackbird.messages.display.format import (
     MAX_LISTED,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    counted,
     outside_lines,
+    render_cost,
+    render_path,
+    render_totals,
     submodule_lines,
 )
+from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command
@@ -43,6 +46,9 @@ class Style(StrEnum):
     PLACE = "place"
     WARNING = "warning"
     FAINT = "faint"
+
+
+_DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,8 @@ def _summary(summary: Summary) -> Iterator[StyledLine]:
     yield StyledLine("  Snippets:", Style.HEADING)
     for snippet in summary.snippets:
         yield StyledLine(f"    {render_path(snippet.file)}", Style.PLACE)
-        yield from (_diff_line(line) for line in escape_controls(snippet.snippet).split("\n"))
+        for line in escape_controls(snippet.snippet).split("\n"):
+            yield StyledLine(f"      {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
     if not summary.snippets:
         yield StyledLine("    (none)", Style.FAINT)
 
@@ -165,11 +172,6 @@ def _file(change: FileChange) -> str:
     lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
     mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
     return f"{change.status} {name}  {lines}{mode}"
-
-
-def _diff_line(text: str) -> StyledLine:
-    tones = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
-    return StyledLine(f"      {text}", tones.get(text[:1], Style.PLAIN))
 
 
 def _reviews(checkpoint: Checkpoint) -> Iterator[StyledLine]:
@@ -227,11 +229,8 @@ def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
     yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
     if not commit.obstacles:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
-        what = (
-            f"{counted(commit.paths, 'path')} on {where}"
-            if commit.paths
-            else "nothing: HEAD already has the whole change"
-        )
+        paths = f"{counted(commit.paths, 'path')} on {where}"
+        what = paths if commit.paths else "nothing: HEAD already has the whole change"
         yield StyledLine(f"Approving commits {what}", Style.FAINT)
 
 

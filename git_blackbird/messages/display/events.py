@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.format import counted, render_cost, render_duration, render_totals
+from git_blackbird.messages.display.format import (
+    counted,
+    render_cost,
+    render_duration,
+    render_totals,
+    review_word,
+)
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.display.runs import review_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
 from git_blackbird.model.views.stop import Stop
 
@@ -40,7 +44,7 @@ def render_event(event: Event) -> str | None:
         case RunStarted():
             return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
         case RunEnded():
-            return render_end(event.run, event.seconds)
+            return _render_end(event.run, event.seconds)
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
@@ -57,7 +61,12 @@ def render_decided(event: Decided) -> str:
     if event.is_of_failure and event.state in APPROVALS:
         where = " from another terminal" if event.elsewhere else ""
         text = f"accepted {{}} as it is{where}, though its run failed"
-    return f"{text.format(event.task_id)}{render_commit(event.commit)}"
+    commit = event.commit
+    if commit is None:
+        return text.format(event.task_id)
+    if commit.oid is None or not commit.paths:
+        return f"{text.format(event.task_id)}; nothing was left to commit"
+    return f"{text.format(event.task_id)}; committed {commit.oid[:12]} ({counted(commit.paths, 'path')})"
 
 
 def _verb(event: RunStarted) -> str:
@@ -68,15 +77,21 @@ def _verb(event: RunStarted) -> str:
     return "starting" if event.resumes is None else "resuming"
 
 
-def render_end(run: Run, seconds: float) -> str:
+def _render_end(run: Run, seconds: float) -> str:
     """Describe the end of a run on one line, or three for a failed review."""
     if run.is_of_change:
-        return _render_reviewer_end(run, seconds)
+        # The findings of both reviewers are shown together later.
+        end = f"finished ({render_duration(seconds)})"
+        if run.status is not RunStatus.SUCCESS:
+            end = f"gave no result: {clean_line(run.error or 'it was stopped')}"
+        return f"{review_word(run.run_type)} of {run.task_id} {end}"
     if run.run_type is RunType.REVIEW:
         return "\n".join(render_review_end(run, seconds))
     match run.status:
         case RunStatus.SUCCESS:
-            return f"completed {run.task_id}: {render_figures(run, seconds)}"
+            changed = "no summary" if run.review_summary is None else render_totals(run.review_summary)
+            cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
+            return f"completed {run.task_id}: {', '.join((changed, *cost, render_duration(seconds)))}"
         case RunStatus.WAITING_USER:
             return f"{run.task_id} is waiting for user input"
         case RunStatus.PAUSED:
@@ -110,30 +125,6 @@ def render_reason(reason: str) -> str:
     return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"
 
 
-def _render_reviewer_end(run: Run, seconds: float) -> str:
-    """Describe the end of one of the two reviews of a change; their findings are shown together later."""
-    what = f"{review_word(run.run_type)} of {run.task_id}"
-    if run.status is RunStatus.SUCCESS:
-        return f"{what} finished ({render_duration(seconds)})"
-    return f"{what} gave no result: {clean_line(run.error or 'it was stopped')}"
-
-
-def render_figures(run: Run, seconds: float) -> str:
-    """Summarize a run: changes, cost, duration."""
-    changed = render_totals(run.review_summary) if run.review_summary is not None else "no summary"
-    cost = () if not run.cost_usd else (render_cost(run.cost_usd),)
-    return ", ".join((changed, *cost, render_duration(seconds)))
-
-
-def render_commit(commit: ApprovalCommit | None) -> str:
-    """Describe what a decision committed; empty if approvals are not committed."""
-    if commit is None:
-        return ""
-    if commit.oid is None or not commit.paths:
-        return "; nothing was left to commit"
-    return f"; committed {commit.oid[:12]} ({counted(commit.paths, 'path')})"
-
-
 def render_step(step: Progress) -> str:
     """Describe what an agent does at present."""
     return clean_line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text)
@@ -165,11 +156,6 @@ def render_rights(question: RightsQuestion) -> tuple[str, str]:
     if question.stops_after_each:
         return may, "This call stops for a decision after each task."
     return may, "This call does not stop after each task (--stop-after-each stops it)."
-
-
-def render_rights_line(question: RightsQuestion) -> str:
-    """Describe the same on one line, where nobody can be asked."""
-    return " ".join(render_rights(question))
 
 
 def render_ask(question: RightsQuestion) -> str:

@@ -3,8 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.display.format import render_cost, render_duration
-from git_blackbird.messages.display.runs import format_decision, format_moment, verdict_word
+from git_blackbird.messages.display.format import (
+    format_decision,
+    format_moment,
+    render_cost,
+    render_duration,
+    verdict_word,
+)
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
@@ -109,11 +114,9 @@ def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
     if view.skipped:
         yield "skipped", ", ".join(view.skipped)
     yield "review", _parent_state(view)
-    review = view.said
-    if review is not None:
-        yield "run", _run_of(review)
-        about = "the children as they are now" if view.is_present else "the children as they were before"
-        yield "about", about
+    if view.said is not None:
+        yield "run", _run_of(view.said)
+        yield "about", f"the children as they {'are now' if view.is_present else 'were before'}"
     if len(view.reviews) > 1:
         yield "rounds", f"{len(view.reviews)} ({task_command('runs', view.parent.id)})"
 
@@ -129,31 +132,35 @@ def _parent_state(view: ReviewView) -> str:
         return f"not due until these are done: {waits}" if waits else "not due: all children are skipped"
     if view.gate is GateState.REVIEW_DUE and view.parent.status is Status.DONE:
         return "none since its children changed; it is done anyway"
-    return _STATES.get(view.gate) or _open_state(view.said if view.is_present else None)
-
-
-def _open_state(review: Run | None) -> str:
-    if review is None:
+    if view.gate in _STATES:
+        return _STATES[view.gate]
+    if view.said is None or not view.is_present:
         return f"off ({_SWITCH})"
-    return verdict_word(review) if allows_done(review) else f"failed, but blocks nothing ({_SWITCH})"
+    return verdict_word(view.said) if allows_done(view.said) else f"failed, but blocks nothing ({_SWITCH})"
 
 
 def parent_sections(view: ReviewView, paint: Paint = str) -> Iterator[Section]:
     """Describe the criteria of a parent, the findings, and pending feedback; ``paint`` colours a verdict."""
-    yield (
-        "acceptance criteria",
-        [f"- {clean_line(criterion)}" for criterion in view.parent.acceptance_criteria],
-    )
+    criteria = view.parent.acceptance_criteria
+    yield "acceptance criteria", [f"- {clean_line(criterion)}" for criterion in criteria]
     if view.said is not None:
         yield "verdict", list(verdict_lines(view.said, paint))
         yield "dismissed", list(_dismissal(view.said))
-    yield "without a verdict", list(_attempts(view))
+    attempts = (
+        [f"run {run.id}, {format_moment(run.started_at)}", f"    {clean_line(run.error or NO_REASON)}"]
+        for run in view.attempts
+    )
+    yield "without a verdict", [line for lines in attempts for line in lines]
     yield "open feedback", list(_open_feedback(view))
 
 
 def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
     """Format a review's results for each child, and its feedback; empty for a run without a verdict."""
-    results = _results(run)
+    results = [result for _, result in sorted((run.parent_review_results or {}).items())]
+    if not results:
+        # Early records only name the children to be resumed.
+        flagged = run.parent_review_resume_task_ids
+        results = [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
     width = max((len(result.task_id) for result in results), default=0)
     for result in results:
         yield f"{clean_line(result.task_id).ljust(width)}  {paint(result.status)}"
@@ -164,26 +171,12 @@ def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
         yield from (f"    {line}" for line in strip_controls(run.parent_review_feedback).splitlines())
 
 
-def _results(run: Run) -> list[ChildResult]:
-    """Return the result of each child; early records only name those to be resumed."""
-    if run.parent_review_results:
-        return [result for _, result in sorted(run.parent_review_results.items())]
-    flagged = run.parent_review_resume_task_ids
-    return [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
-
-
 def _dismissal(review: Run) -> Iterator[str]:
     dismissed = review.parent_review_dismissed
     if dismissed is not None:
         by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
         yield f"{format_moment(dismissed.at)}{by}"
         yield from strip_controls(dismissed.reason).splitlines()
-
-
-def _attempts(view: ReviewView) -> Iterator[str]:
-    for run in view.attempts:
-        yield f"run {run.id}, {format_moment(run.started_at)}"
-        yield f"    {clean_line(run.error or NO_REASON)}"
 
 
 def _open_feedback(view: ReviewView) -> Iterator[str]:
@@ -223,7 +216,13 @@ def _change_state(view: ChangeReviewView) -> str:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
-    return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{_after(run)}"
+    decision = "none" if run.was_superseded_undecided else run.decision_state
+    after = "" if run.decision_state is None else f"; decision: {decision}"
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        after = (
+            f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
+        )
+    return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 
 def _state_without(view: ChangeReviewView, run: Run) -> str:
@@ -235,14 +234,6 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
     if run.merged_review is not None:
         return overall_word(None)
     return "none" if view.is_on else "none (reviews.mode is off)"
-
-
-def _after(run: Run) -> str:
-    if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
-    if run.decision_state is None:
-        return ""
-    return f"; decision: {'none' if run.was_superseded_undecided else run.decision_state.value}"
 
 
 def change_missing(view: ChangeReviewView) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Questions of an agent to a person, found at the end of its final message.
+"""Questions of an agent to a person, found at the end of its final message, and the answers to them.
 
 A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM``. The form of the Go program,
 ``AskUserQuestion``, is accepted as well, and so are envelopes around either.
@@ -6,7 +6,7 @@ A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM`
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import (
@@ -19,8 +19,10 @@ from pydantic import (
     model_validator,
 )
 
+from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
-from git_blackbird.model.entities.run import Question, Run
+from git_blackbird.model.entities.cli_hints import answer_options
+from git_blackbird.model.entities.run import Answer, Question, Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
@@ -107,11 +109,11 @@ def parse_questions(final_text: str) -> tuple[Question, ...]:
     """
     entries: list[_Entry] = []
     for value in _closing_values(final_text):
-        asked = [entry for entry in _entries(value, _MAX_ENVELOPES) if entry.text]
-        if not asked:
+        group = [entry for entry in _entries(value, _MAX_ENVELOPES) if entry.text]
+        if not group:
             break
-        entries = [*asked, *entries]
-    return _named(entries[:MAX_QUESTIONS])
+        entries = [*group, *entries]
+    return _with_unique_ids(entries[:MAX_QUESTIONS])
 
 
 def _closing_values(text: str) -> Iterator[Any]:
@@ -139,18 +141,18 @@ def _opening(text: str) -> int | None:
     """
     if not text or text[-1] not in _OPENERS:
         return None
-    wanted: list[str] = []
+    expected: list[str] = []
     at = len(text) - 1
     while at >= 0:
         char = text[at]
         if char == '"':
             at = _string_start(text, at)
         elif char in _OPENERS:
-            wanted.append(_OPENERS[char])
+            expected.append(_OPENERS[char])
         elif char in "{[":
-            if wanted.pop() != char:
+            if expected.pop() != char:
                 return None
-            if not wanted:
+            if not expected:
                 return at
         at -= 1
     return None
@@ -189,27 +191,91 @@ def _entries(value: Any, envelopes: int) -> Iterator[_Entry]:
                 yield from _entries(part, envelopes - 1)
 
 
-def _named(entries: list[_Entry]) -> tuple[Question, ...]:
+def _with_unique_ids(entries: list[_Entry]) -> tuple[Question, ...]:
     """Return each question with a unique id: its own for the first with that id."""
     taken = {entry.id for entry in entries}
-    met: set[str] = set()
+    used: set[str] = set()
     questions = []
     for number, entry in enumerate(entries, 1):
-        final = entry.id if entry.id and entry.id not in met else _free_id(entry.id, number, taken)
-        taken.add(final)
-        met.add(final)
+        question_id = entry.id
+        if not question_id or question_id in used:
+            question_id = f"{entry.id}-{number}" if entry.id else f"q{number}"
+            while question_id in taken:
+                question_id += "x"
+        taken.add(question_id)
+        used.add(question_id)
         options = tuple(dict.fromkeys(filter(None, entry.options[:MAX_OPTIONS])))
-        questions.append(Question(id=final, prompt=entry.text, options=options))
+        questions.append(Question(id=question_id, prompt=entry.text, options=options))
     return tuple(questions)
-
-
-def _free_id(name: str, number: int, taken: set[str]) -> str:
-    candidate = f"{name}-{number}" if name else f"q{number}"
-    while candidate in taken:
-        candidate += "x"
-    return candidate
 
 
 def questions_of(run: Run) -> tuple[Question, ...]:
     """Return the questions of a run; the Go program's records have them in their output only."""
     return run.questions or parse_questions(run.stdout or "")
+
+
+OTHER = "Other..."
+"""Listed below the options of a question, for another answer."""
+
+
+def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
+    """Parse options of the form ``ID=VALUE``.
+
+    Raises UsageError if one has no ``=``, or two answer the same question.
+    """
+    answers: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--answer {text!r} is not ID=VALUE")
+        if answers.setdefault(name, value) != value:
+            raise UsageError(f'--answer gives two values for "{name}"')
+    return answers
+
+
+def match_answers(
+    questions: Sequence[Question], given: Mapping[str, str], read: Callable[[Question, str], str]
+) -> tuple[Answer, ...]:
+    """Match answers to the questions, each parsed by ``read``.
+
+    Raises RequestError naming the first that is missing, unknown or unusable.
+    """
+    unknown = sorted(given.keys() - {question.id for question in questions})
+    if unknown:
+        known = ", ".join(question.id for question in questions)
+        raise RequestError(f'there is no question "{unknown[0]}"', hint=f"the questions are: {known}")
+    return tuple(
+        Answer(id=question.id, value=read(question, given.get(question.id, ""))) for question in questions
+    )
+
+
+def take_answer(question: Question, text: str) -> str:
+    """Return an answer that was chosen or given in full, unchanged.
+
+    Raises RequestError for a blank one.
+    """
+    if text in question.options:
+        return text
+    if not text.strip():
+        raise RequestError(
+            f'answer required for question "{question.id}": {question.prompt}',
+            hint=answer_options([question]).strip(),
+        )
+    return text.strip()
+
+
+def parse_answer(question: Question, text: str) -> str:
+    """Parse a typed answer: an option by its number or label, else the text itself.
+
+    Raises RequestError for a blank one, and for the number of no option.
+    """
+    answer = take_answer(question, text)
+    if not question.options or answer in question.options or not answer.isdecimal():
+        return answer
+    number = int(answer)
+    if not 1 <= number <= len(question.options):
+        raise RequestError(
+            f'invalid option {number} for question "{question.id}"',
+            hint=f"the options are 1 to {len(question.options)}; write another answer in words",
+        )
+    return question.options[number - 1]

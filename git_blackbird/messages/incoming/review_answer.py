@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
@@ -24,13 +24,18 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from git_blackbird.messages.incoming.embedded import TWICE, WINDOW_CHARACTERS, JsonFinder
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary, unmask
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.lenient import replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus
 from git_blackbird.model.entities.plan import Task
 
+WINDOW_CHARACTERS = 512 * 1024
+# The number of characters that failed attempts may read, so that no text takes long.
+_BUDGET = 4 * WINDOW_CHARACTERS
+_COST_OF_ATTEMPT = 100
+_OPENING = re.compile(r'\{[ \t\r\n]*(?:\}|"(?:[^"\\]|\\.)*+"[ \t\r\n]*:)', re.DOTALL)
 # Providers limit the values of an enum, and a schema may have to fit into one command argument.
 MAX_ENUM_IDS = 250
 MAX_ENUM_CHARACTERS = 10_000
@@ -130,6 +135,52 @@ def _strict(schema: dict[str, Any], parts: Mapping[str, dict[str, Any]]) -> dict
     return {word: schema[word] for word in _KEYWORDS if schema.get(word) is not None}
 
 
+TWICE: Final = object()
+"""The value of a key that an object has more than once."""
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        fields[name] = TWICE if name in fields else value
+    return fields
+
+
+# Every number is a float, so that integers of any length are read without an error.
+_DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_int=float, strict=False)
+
+
+class JsonFinder:
+    """Find objects in texts; the texts of one answer share a limit on failed attempts."""
+
+    def __init__(self) -> None:
+        self._budget = _BUDGET
+
+    def objects(self, text: str) -> Iterator[dict[str, Any]]:
+        """Return the outermost objects in order; for a very long text those of its end.
+
+        A duplicate key has the value ``TWICE``. Never raises; invalid JSON is skipped.
+        """
+        window = replace_surrogates(text[-WINDOW_CHARACTERS:])
+        match = _OPENING.search(window)
+        while match and self._budget > 0:
+            value, end = self._decode(window, match.start())
+            if value is not None:
+                yield value
+            match = _OPENING.search(window, end)
+
+    def _decode(self, text: str, start: int) -> tuple[dict[str, Any] | None, int]:
+        """Parse the object at ``start``; return it and its end, or None and where to continue."""
+        try:
+            return _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            # Creating the error would count the lines before it.
+            self._budget -= _COST_OF_ATTEMPT + error.pos - start + error.pos // 64
+        except (ValueError, RecursionError):
+            self._budget -= len(text) - start
+        return None, start + 1
+
+
 _ENVELOPES = ("structured_output", "result", "content", "message", "item", "input", "output", "text")
 _MAX_ENVELOPES = 8
 _NOT_PASSED = re.compile(r"\bpassed\b[\W_]{1,20}(?:false|no|0)\b", re.IGNORECASE)
@@ -176,24 +227,22 @@ def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
         _check_results(answer, results)
         _check_beside(answer, text)
     except _Fault as fault:
-        raise ReviewAnswerError(f"the reviewer's answer {what}: {fault}{_not_read(text)}") from None
+        message = f"the reviewer's answer {what}: {fault}"
+        if len(text) > WINDOW_CHARACTERS:
+            unread = len(text) - WINDOW_CHARACTERS
+            message += f" (the first {unread} characters of the answer are not read: it is too long)"
+        raise ReviewAnswerError(message) from None
     return _verdict(answer, results, children)
-
-
-def _not_read(text: str) -> str:
-    """Return a remark if an answer is longer than the part that is read."""
-    more = len(text) - WINDOW_CHARACTERS
-    return f" (the first {more} characters of the answer are not read: it is too long)" if more > 0 else ""
 
 
 def _one_answer(text: str) -> dict[str, Any]:
     """Return the only object with a field ``passed``; equal ones count once."""
     finder = JsonFinder()
-    found = list(finder.objects(text))
+    objects = list(finder.objects(text))
     answers = {
-        _canonical(answer): answer for value in found for answer in _answers(value, finder, _MAX_ENVELOPES)
+        _canonical(answer): answer for value in objects for answer in _answers(value, finder, _MAX_ENVELOPES)
     }
-    if not found:
+    if not objects:
         raise _Fault("no valid JSON object found in agent output")
     if not answers:
         raise _Fault('missing required field "passed"')
@@ -264,15 +313,15 @@ def _check_passed(answer: ReviewAnswer) -> None:
 
 
 def _check_ids(answer: ReviewAnswer, children: frozenset[TaskId]) -> None:
-    met: set[TaskId] = set()
+    seen: set[TaskId] = set()
     for index, task_id in enumerate(answer.resume_task_ids):
         if not task_id:
             raise _Fault(f"resumeTaskIds[{index}] must be non-empty")
         if task_id not in children:
             raise _Fault(f'resume task id "{clean_line(task_id, 80)}" is not a child of this parent')
-        if task_id in met:
+        if task_id in seen:
             raise _Fault(f'duplicate resume task id "{task_id}"')
-        met.add(task_id)
+        seen.add(task_id)
 
 
 def _check_results(answer: ReviewAnswer, results: Mapping[TaskId, ChildAnswer]) -> None:
@@ -294,8 +343,8 @@ def _check_beside(answer: ReviewAnswer, text: str) -> None:
         return
     # Text in a JSON envelope has escaped line ends.
     read = text[-WINDOW_CHARACTERS:].replace("\\n", "\n")
-    denied = _NOT_PASSED.search(unmask(read))
-    contrary = denied[0] if denied is not None else find_contrary(read)
+    denial = _NOT_PASSED.search(unmask(read))
+    contrary = denial[0] if denial is not None else find_contrary(read)
     if contrary is not None:
         raise _Fault(f'the answer says passed=true, and otherwise in "{clean_line(contrary, 80)}"')
 

@@ -1,17 +1,19 @@
-"""Parse the answer of a spec or code reviewer: XML, strictly and safely, or the old form (spec 4).
+"""Parse the answer of a spec or code reviewer: XML, repaired and parsed safely, or the old form (spec 4).
 
-``XmlGrammar`` repairs XML that is not quite well-formed. Anything unknown is rejected if it could be an issue
-that would be lost: an element or text between elements, a duplicate element.
+The repair rules: text around a root element, such as prose or a code fence, is skipped unless it has tags
+of the form or declares a document type or entities; a ``<``, ``>`` or ``&`` outside of tags of the form
+and character references is text, and so is a tag between backticks. CDATA sections and comments may not
+contain tags of the form. Anything unknown is rejected if it could be an issue that would be lost: an element
+or text between elements, a duplicate element.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from git_blackbird.messages.incoming.embedded import XmlError, XmlGrammar, XmlReading
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary, find_problem, unmask
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.findings import (
     Confidence,
     Finding,
@@ -25,7 +27,12 @@ from git_blackbird.model.entities.findings import (
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+MAX_CHARACTERS = 256 * 1024
+MAX_TAGS = 5000
+MAX_DEPTH = 8
 MAX_TEXT_CHARACTERS = 4000
+# Each may need a search for its end through the whole text.
+_MAX_HIDING = 200
 _FILE_CHARACTERS = 400
 _TYPE_CHARACTERS = 60
 _UNSPECIFIED = "unspecified"
@@ -49,7 +56,21 @@ _VERDICTS: Mapping[Source, tuple[ReviewerVerdict, ...]] = {
     Source.SPEC: (ReviewerVerdict.APPROVED, ReviewerVerdict.ISSUES),
     Source.CODE: tuple(ReviewerVerdict),
 }
-_FORM = XmlGrammar(_TAGS.values(), _TEXTS.union(_CHILDREN))
+_NAMES = "|".join(sorted(_TEXTS.union(_CHILDREN), key=len, reverse=True))
+_TAG = rf"""</?(?:{_NAMES})(?=[\s/>])(?:[^<>"']|"[^"<]*"|'[^'<]*')*+>"""
+_TAG_NAME = re.compile(r"</?([^\s/>]+)")
+# Anything that looks like a tag of the form, complete or not.
+_TAG_BEGINNING = re.compile(rf"</?\s*(?:{_NAMES})\b", re.IGNORECASE)
+_REFERENCE = r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
+_TOKEN = re.compile(
+    rf"<!\[CDATA\[(?P<cdata>.*?)\]\]>|<!--(?P<comment>.*?)-->|(?P<quoted>(?<=`){_TAG}(?=`))"
+    rf"|(?P<tag>{_TAG})|{_REFERENCE}|(?P<text>[<>&])",
+    re.DOTALL,
+)
+_HIDING = re.compile(r"<!\[CDATA\[|<!--")
+_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b")
+_BARE_AMPERSAND = re.compile(rf"(?!{_REFERENCE})&")
+_ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _OLD_FORM = re.compile(r"(APPROVED|ISSUES):(.*)", re.DOTALL)
 _FRAGMENT = re.compile(
     r"<\s{0,9}/?\s{0,9}(?:\w{1,20}:)?(?:spec-review|code-review|verdict|issues?)\b", re.IGNORECASE
@@ -83,54 +104,150 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     Raises ReviewerAnswerError for an answer without a review, with several, with the other reviewer's, or
     with an invalid one. No text raises anything else or takes long.
     """
-    try:
-        reading = _FORM.parse(text)
-        return _read_reviews(reading, source) if reading.roots else _read_old(text, source)
-    except XmlError as fault:
-        raise ReviewerAnswerError(str(fault)) from None
-
-
-def _read_reviews(reading: XmlReading, source: Source) -> ReviewResult:
-    results = {_read_review(root, source) for root in reading.roots}
+    if len(text) > MAX_CHARACTERS:
+        raise ReviewerAnswerError(f"the answer is longer than {MAX_CHARACTERS} characters")
+    # Every character is made valid in XML, and none is hidden.
+    legible = escape_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
+    legible = legible.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    if len(_HIDING.findall(legible)) > _MAX_HIDING:
+        raise ReviewerAnswerError("the answer has too many comments or CDATA sections")
+    spans = list(_find_roots(legible))
+    if not spans:
+        return _read_old(text, source)
+    gaps = list(
+        zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(legible)], strict=True)
+    )
+    if any(_DECLARATION.search(legible, start, end) for start, end in gaps):
+        raise ReviewerAnswerError("the answer declares a document type or entities")
+    roots = [_parse(_TOKEN.sub(_repair, legible[start:end])) for start, end in spans]
+    results = {_read_review(root, source) for root in roots}
     if len(results) > 1:
-        raise XmlError(f"the answer has {len(results)} different reviews; expected exactly one")
+        raise ReviewerAnswerError(f"the answer has {len(results)} different reviews; expected exactly one")
     result = results.pop()
     if not result.findings:
-        _refuse(find_contrary(f"{reading.beside}\n{result.summary}"))
-        piece = _FRAGMENT.search(unmask(reading.beside))
-        if piece is not None:
-            raise XmlError(
-                f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
-            )
-        # Its own summary may name problems that it does not count.
-        _refuse(find_problem(reading.beside))
+        around = [_TOKEN.sub(_drop_quoted, legible[start:end]) for start, end in gaps]
+        tokens = (match for start, end in spans for match in _TOKEN.finditer(legible, start, end))
+        _check_approval(result, "\n".join([*around, *(match["comment"] or "" for match in tokens)]))
     return result
+
+
+def _find_roots(text: str) -> Iterator[tuple[int, int]]:
+    """Find where root elements begin and end."""
+    start = 0
+    open_tags: list[str] = []
+    for tag in _tags(text):
+        named = _TAG_NAME.match(tag[0])
+        name = named[1] if named else ""
+        is_closing, is_empty = tag[0].startswith("</"), tag[0].endswith("/>")
+        _check_nesting(name, open_tags, is_closing=is_closing, is_empty=is_empty)
+        if is_closing:
+            open_tags.pop()
+            if not open_tags:
+                yield start, tag.end()
+        elif not is_empty:
+            start = start if open_tags else tag.start()
+            open_tags.append(name)
+    if open_tags:
+        raise ReviewerAnswerError(
+            f"<{open_tags[0]}> is not closed: the answer is cut off, or a tag is broken"
+        )
+
+
+def _check_nesting(name: str, open_tags: Sequence[str], *, is_closing: bool, is_empty: bool) -> None:
+    roots = sorted(_TAGS.values())
+    if not open_tags and name not in roots:
+        raise ReviewerAnswerError(f"<{name}> stands outside of <{'> and <'.join(roots)}>")
+    if not open_tags and (is_closing or is_empty):
+        raise ReviewerAnswerError(f"<{name}> is closed where it is not open")
+    if is_closing and open_tags[-1] != name:
+        raise ReviewerAnswerError(f"<{open_tags[-1]}> is closed as </{name}>")
+    if is_closing or is_empty:
+        return
+    if open_tags and name in roots:
+        raise ReviewerAnswerError(f"<{name}> stands inside <{open_tags[0]}>")
+    if len(open_tags) >= MAX_DEPTH:
+        raise ReviewerAnswerError("the elements of the answer are nested too deeply")
+
+
+def _tags(text: str) -> Iterator[re.Match[str]]:
+    count = 0
+    for match in _TOKEN.finditer(text):
+        hidden = match["cdata"] or match["comment"]
+        if hidden and _TAG_BEGINNING.search(hidden):
+            raise ReviewerAnswerError("a comment or CDATA section holds tags of the form")
+        if match["tag"]:
+            count += 1
+            yield match
+        if count > MAX_TAGS:
+            raise ReviewerAnswerError(f"the answer has more than {MAX_TAGS} tags")
+
+
+def _repair(match: re.Match[str]) -> str:
+    if match["tag"]:
+        return _BARE_AMPERSAND.sub("&amp;", match["tag"])
+    if match["comment"] is not None:
+        return ""
+    is_text = match["text"] or match["quoted"]
+    return "".join(_ESCAPES.get(char, char) for char in match[0]) if is_text else match[0]
+
+
+def _drop_quoted(match: re.Match[str]) -> str:
+    return "" if match["quoted"] else match[0]
+
+
+def _parse(xml: str) -> "Element":
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415  # only where an answer is read
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415
+
+    try:
+        element: Element = fromstring(xml, forbid_dtd=True)
+    except (ParseError, DefusedXmlException) as error:
+        raise ReviewerAnswerError(f"the XML is not well-formed: {clean_line(str(error))}") from None
+    return element
+
+
+def _check_approval(result: ReviewResult, beside: str) -> None:
+    """Reject an approval that the text beside it contradicts."""
+    _refuse(find_contrary(f"{beside}\n{result.summary}"))
+    piece = _FRAGMENT.search(unmask(beside))
+    if piece is not None:
+        raise ReviewerAnswerError(
+            f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
+        )
+    # Its own summary may name problems that it does not count.
+    _refuse(find_problem(beside))
 
 
 def _refuse(line: str | None) -> None:
     """Reject an approval that a line beside it contradicts."""
     if line is not None:
-        raise XmlError(f'the answer approves, and says otherwise in "{line}"')
+        raise ReviewerAnswerError(f'the answer approves, and says otherwise in "{line}"')
 
 
 def _read_review(root: "Element", source: Source) -> ReviewResult:
     if root.tag != _TAGS[source]:
-        raise XmlError(f"the answer is a <{root.tag}>; expected a <{_TAGS[source]}>")
+        raise ReviewerAnswerError(f"the answer is a <{root.tag}>; expected a <{_TAGS[source]}>")
     _check(root)
-    return _counted(
+    confidence = (root.findtext("confidence") or "").strip().lower()
+    return _with_issue(
         ReviewResult(
             source=source,
             verdict=_read_verdict(root, source),
-            confidence=_read_confidence(root),
+            confidence=Confidence(confidence) if confidence in set(Confidence) else None,
             findings=tuple(_read_finding(issue, source) for issue in root.iterfind("issues/issue")),
-            minor=tuple(_read_note(note) for note in root.iterfind("minor/note")),
+            minor=tuple(
+                MinorIssue(**_read_place(note), description=_text(note, "description") or _NOT_DESCRIBED)
+                for note in root.iterfind("minor/note")
+            ),
             checked=tuple(_lines(item.text) for item in root.iterfind("checked/item")),
             summary=_text(root, "summary"),
         )
     )
 
 
-def _counted(result: ReviewResult) -> ReviewResult:
+def _with_issue(result: ReviewResult) -> ReviewResult:
     """Return the result, with its summary as an issue if its verdict has issues but lists none."""
     if result.findings or result.verdict is not ReviewerVerdict.ISSUES:
         return result
@@ -157,61 +274,52 @@ def _check(element: "Element") -> None:
     known = _CHILDREN.get(element.tag, frozenset())
     for name in names:
         if name not in known:
-            raise XmlError(f"<{name}> stands in <{element.tag}>, where it does not belong")
+            raise ReviewerAnswerError(f"<{name}> stands in <{element.tag}>, where it does not belong")
         if name not in _REPEATED and names.count(name) > 1:
-            raise XmlError(f"<{name}> appears twice in one <{element.tag}>")
+            raise ReviewerAnswerError(f"<{name}> appears twice in one <{element.tag}>")
     stray = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
     if element.tag not in _TEXTS and stray:
-        raise XmlError(f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form')
+        raise ReviewerAnswerError(
+            f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form'
+        )
     for child in element:
         _check(child)
 
 
 def _read_verdict(root: "Element", source: Source) -> ReviewerVerdict:
-    found = root.find("verdict")
-    if found is None:
-        raise XmlError("<verdict> is missing")
-    word = (found.text or "").strip().upper()
+    element = root.find("verdict")
+    if element is None:
+        raise ReviewerAnswerError("<verdict> is missing")
+    word = (element.text or "").strip().upper()
     if word not in _VERDICTS[source]:
         known = ", ".join(_VERDICTS[source])
-        raise XmlError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
+        raise ReviewerAnswerError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
     return ReviewerVerdict(word)
-
-
-def _read_confidence(root: "Element") -> Confidence | None:
-    word = (root.findtext("confidence") or "").strip().lower()
-    return Confidence(word) if word in set(Confidence) else None
 
 
 def _read_finding(issue: "Element", source: Source) -> Finding:
     severity = issue.get("severity", "").strip().lower()
-    file, line = _read_location(issue)
     return Finding(
+        **_read_place(issue),
         source=source,
         type=clean_line(issue.get("type", ""), _TYPE_CHARACTERS) or _UNSPECIFIED,
         severity=Severity.CRITICAL if severity == Severity.CRITICAL else Severity.IMPORTANT,
         description=_text(issue, "description") or _NOT_DESCRIBED,
-        file=file,
-        line=line,
         requirement=_text(issue, "requirement") or None,
         fix=_text(issue, "fix") or None,
     )
 
 
-def _read_note(note: "Element") -> MinorIssue:
-    file, line = _read_location(note)
-    return MinorIssue(description=_text(note, "description") or _NOT_DESCRIBED, file=file, line=line)
-
-
-def _read_location(parent: "Element") -> tuple[str | None, int | None]:
+def _read_place(parent: "Element") -> dict[str, Any]:
+    """Return the fields ``file`` and ``line`` of an issue or note."""
     location = parent.find("location")
     if location is None:
-        return None, None
+        return {}
     file, line = location.get("file", ""), location.get("line", "")
     joined = None if line.strip() else _FILE_AND_LINE.fullmatch(file[:_FILE_CHARACTERS])
     if joined is not None:
         file, line = joined["file"], joined["line"]
-    return _read_file(file), _read_line(line)
+    return {"file": _read_file(file), "line": _read_line(line)}
 
 
 def _read_file(text: str) -> str | None:
@@ -239,18 +347,18 @@ def _lines(text: str | None) -> str:
 def _read_old(text: str, source: Source) -> ReviewResult:
     """Parse the form from before XML; a text with tags, or with both verdicts, is not in it."""
     match = _OLD_FORM.fullmatch(text.strip())
-    if _FORM.is_named_in(text) or match is None:
-        raise XmlError(f"the answer has no <{_TAGS[source]}> element")
+    if match is None or _TAG_BEGINNING.search(text):
+        raise ReviewerAnswerError(f"the answer has no <{_TAGS[source]}> element")
     verdict, body = ReviewerVerdict(match[1]), match[2]
     if _OLD_HEAD.search(body):
-        raise XmlError("the answer says more than one of APPROVED: and ISSUES:")
+        raise ReviewerAnswerError("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
         _refuse(find_contrary(body))
         _refuse(find_problem(body.partition("\n")[2]))
         return ReviewResult(source=source, verdict=verdict, summary=_lines(body))
-    issues = tuple(_read_old_issue(source, issue) for issue in _read_old_issues(body))
+    issues = tuple(_read_old_issue(source, issue) for issue in _split_list(body))
     summary = "" if issues else _lines(body)
-    return _counted(ReviewResult(source=source, verdict=verdict, findings=issues, summary=summary))
+    return _with_issue(ReviewResult(source=source, verdict=verdict, findings=issues, summary=summary))
 
 
 def _read_old_issue(source: Source, issue: str) -> Finding:
@@ -258,24 +366,20 @@ def _read_old_issue(source: Source, issue: str) -> Finding:
     place = _OLD_PLACE.match(issue)
     if place is None:
         return _unspecified(source, _lines(issue))
-    described = _lines(issue[place.end() :]) or _NOT_DESCRIBED
-    return _unspecified(source, described, _read_file(place["file"]), _read_line(place["line"]))
+    description = _lines(issue[place.end() :]) or _NOT_DESCRIBED
+    return _unspecified(source, description, _read_file(place["file"]), _read_line(place["line"]))
 
 
-def _read_old_issues(body: str) -> Iterator[str]:
+def _split_list(body: str) -> Iterator[str]:
     """Yield the items of a list, each with the lines up to the next."""
     items: list[list[str]] = []
     first: re.Match[str] | None = None
     for line in body.split("\n"):
-        match = _OLD_ITEM.match(line)
-        first = first or match
-        if match is not None and first is not None and _is_beside(match, first):
-            items.append([line[match.end() :]])
+        item = _OLD_ITEM.match(line)
+        first = first or item
+        # An item of the other kind that is indented further is part of the item above it.
+        if item and first and (bool(item[2]) == bool(first[2]) or len(item[1]) <= len(first[1])):
+            items.append([line[item.end() :]])
         elif items:
             items[-1].append(line)
-    yield from ("\n".join(lines) for lines in items)
-
-
-def _is_beside(item: re.Match[str], first: re.Match[str]) -> bool:
-    """Whether an item belongs to the list that ``first`` begins, not to one below an item of it."""
-    return bool(item[2]) == bool(first[2]) or len(item[1]) <= len(first[1])
+    yield from map("\n".join, items)

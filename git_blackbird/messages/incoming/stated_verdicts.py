@@ -56,10 +56,10 @@ _NAMED = rf"{_HEADS}|reject|fail(?:ed|s)?\b|disapproved|changes required"
 _NOTHING = r"(?:none|no|nil|zero|0|n/?a|nothing)(?: found| at all| remain(?:ing)?)?[\W_]{0,9}$"
 _COUNT = r"(?:\s{0,3}[(\[][^)\]]{0,40}[)\]])?"
 _END = rf"[\W_]{{0,20}}?(?:$|[:=]+(?!\W{{0,9}}{_NOTHING})|\s-+\s|->)"
-_FOUND = r"\s{1,3}(?:found|remain\w{0,4}|identified|exist\w{0,3}|to fix|list)"
+_FOLLOWING = r"\s{1,3}(?:found|remain\w{0,4}|identified|exist\w{0,3}|to fix|list)"
 _FEW_WORDS = rf"(?:\s{{1,3}}[\w/-]{{1,30}}){{1,5}}[*_~`\"')\]]{{0,6}}\s{{0,3}}:(?!\W{{0,9}}{_NOTHING})"
 _VERDICT_LINE = re.compile(
-    rf"^(?:[a-z][.)]\s)?(?:{_HEADS}){_COUNT}(?:{_END}|(?:{_FOUND}){_END}|{_FEW_WORDS})"
+    rf"^(?:[a-z][.)]\s)?(?:{_HEADS}){_COUNT}(?:{_END}|(?:{_FOLLOWING}){_END}|{_FEW_WORDS})"
 )
 _NAMED_VERDICT = re.compile(
     r"(?:verdict|result|status|decision|conclusion|outcome|assessment|overall|recommendation|judge?ment|review)"
@@ -115,8 +115,8 @@ def _is_contrary(line: str) -> bool:
         or _NAMED_VERDICT.search(folded) is not None
         or _REFUSED.search(folded) is not None
         or any(
-            _DENIED.search(line, max(0, found.start() - 80), found.start()) is None
-            for found in _IN_CAPITALS.finditer(line)
+            _DENIED.search(line, max(0, word.start() - 80), word.start()) is None
+            for word in _IN_CAPITALS.finditer(line)
         )
     )
 

@@ -1,59 +1,201 @@
-"""Prompts for agents that read prose, and suggested change requests."""
+"""What a task's agent gets: the context pack in the Go program's form (PEER.md 1.3), or the same as prose."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from git_blackbird.messages.display.merged_review import render_fix_request
+from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Answer, Question, Run
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
 _FIX = "Fix this in the existing work, and check that it is fixed."
+SNAPSHOT_BYTES = 32_768
+
+SYSTEM_PROMPT = (
+    "You are working without a user present on one task of a plan, in the git repository that is your "
+    "working directory. You may edit files there and run non-destructive commands without asking for "
+    "confirmation. Do everything the task asks and nothing else. Do not touch .blackbird/ or "
+    "blackbird.plan.json. Check your work with the project's own tests and tools. End with a short "
+    "summary of what you did.\n" + QUESTION_FORM
+)
+
+
+def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
+    """Build the context pack of a fresh run; empty parts are left out."""
+    context: dict[str, Any] = {"schemaVersion": 1, "task": task_part(task)}
+    if task.deps:
+        context["dependencies"] = [
+            {"id": dep, "title": plan.tasks[dep].title, "status": plan.tasks[dep].status.value}
+            for dep in sorted(task.deps)
+        ]
+    if snapshot:
+        context["projectSnapshot"] = snapshot
+    context["systemPrompt"] = SYSTEM_PROMPT
+    return context
+
+
+def task_part(task: Task) -> dict[str, Any]:
+    """Return a task in the form of a context pack; empty parts are left out."""
+    return _without_empty(
+        {
+            "id": task.id,
+            "title": task.title,
+            "description": task.description,
+            "acceptanceCriteria": list(task.acceptance_criteria),
+            "prompt": task.prompt,
+        }
+    )
+
+
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def with_feedback(context: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    """Add pending messages."""
+    return {**context, "feedback": "\n\n".join(texts)} if texts else context
+
+
+def with_changed_files(context: dict[str, Any], change: Summary | None) -> dict[str, Any]:
+    """Add the files and their number for a change request, which prose lists below it."""
+    if change is None or not change.files:
+        return context
+    total = max(change.totals.files, len(change.files))
+    return {**context, "changedFiles": list(change.files), "changedFilesTotal": total}
+
+
+def with_messages(context: dict[str, Any], messages: PendingMessages) -> dict[str, Any]:
+    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions.
+
+    Feedback that an earlier run was sent is marked as repeated.
+    """
+    context = with_feedback(context, messages.texts)
+    review = messages.review
+    repeated = [text for text in messages.texts if text in messages.sent_texts]
+    if repeated:
+        context = {**context, "repeatedFeedback": repeated}
+    if review is not None:
+        part: dict[str, Any] = {
+            "parentTaskId": review.parent_task_id,
+            "reviewRunId": review.review_run_id,
+            "feedback": review.feedback,
+        }
+        if messages.review_sent:
+            part["repeated"] = True
+        context = {**context, "parentReviewFeedback": part}
+    if messages.answers:
+        questions = [_without_empty(question.to_json()) for question in messages.questions]
+        answers = [answer.to_json() for answer in messages.answers]
+        context = {**context, "questions": questions, "answers": answers}
+    return context
+
+
+def bound_snapshot(text: str) -> str:
+    """Trim the project snapshot and limit its size, noting a cut."""
+    trimmed = text.strip()
+    data = trimmed.encode()
+    if len(data) <= SNAPSHOT_BYTES:
+        return trimmed
+    return data[:SNAPSHOT_BYTES].decode(errors="ignore") + "\n[cut: the file is longer]"
+
+
+MAX_BYTES = 4096
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+# Badges, pictures and HTML around a title do not describe the project.
+_DECORATION = re.compile(r"\s*(?:$|!?\[!?|<)")
+
+
+def first_section(text: str) -> str:
+    """Return a Markdown text up to the heading after its first section with content.
+
+    At most ``MAX_BYTES``, also of a text without headings, cut between paragraphs if possible.
+    """
+    lines = text.splitlines()
+    headings = _headings(lines)
+    content = (
+        number
+        for number, line in enumerate(lines)
+        if number not in headings and not _DECORATION.match(line) and not _UNDERLINE.match(line)
+    )
+    first = next(content, len(lines))
+    end = next((number for number in headings if number > first), len(lines))
+    section = "\n".join(lines[:end]).strip()
+    data = section.encode()
+    if len(data) <= MAX_BYTES:
+        return section
+    cut = data[:MAX_BYTES].decode(errors="ignore")
+    return (cut.rpartition("\n\n")[0] or cut).rstrip()
+
+
+def _headings(lines: list[str]) -> list[int]:
+    """Return the lines at which headings begin, except in code blocks."""
+    headings: list[int] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif _HEADING.match(line):
+            headings.append(number)
+        elif number and _UNDERLINE.match(line) and lines[number - 1].strip() and number - 1 not in headings:
+            headings.append(number - 1)
+    return headings
 
 
 def render_prompt(context: Mapping[str, Any]) -> str:
     """Format a context pack as the prompt of a fresh run."""
     task = context["task"]
-    parts = [context.get("systemPrompt", ""), f"# Task {task['id']}: {task['title']}"]
-    parts.append(task.get("description", ""))
-    parts.append(task.get("prompt", ""))
-    parts.append(
-        render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())])
+    criteria = [f"- {line}" for line in task.get("acceptanceCriteria", ())]
+    dependencies = [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+    return join_parts(
+        context.get("systemPrompt", ""),
+        f"# Task {task['id']}: {task['title']}",
+        task.get("description", ""),
+        task.get("prompt", ""),
+        render_section("Acceptance criteria", criteria),
+        render_section("Finished tasks that this one depends on", dependencies),
+        render_section("Feedback on earlier work on this task", [context.get("feedback", "")]),
+        _review_section(context.get("parentReviewFeedback")),
+        _answers_section(context),
+        render_section("The project", [context.get("projectSnapshot", "")]),
     )
-    parts.append(
-        render_section(
-            "Finished tasks that this one depends on",
-            [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())],
-        )
-    )
-    parts.append(render_section("Feedback on earlier work on this task", [context.get("feedback", "")]))
-    parts.append(_found_wanting(context.get("parentReviewFeedback")))
-    parts.append(_answered(context))
-    parts.append(render_section("The project", [context.get("projectSnapshot", "")]))
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _answered(context: Mapping[str, Any]) -> str:
+def _answers_section(context: Mapping[str, Any]) -> str:
     """Format the previous session's questions and answers for a new session."""
-    if not context.get("answers"):
-        return ""
-    asked = {question.get("id"): question.get("prompt") for question in context.get("questions", ())}
+    prompts = {question.get("id"): question.get("prompt") for question in context.get("questions", ())}
     lines = [
-        f"- {asked.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
-        for answer in context["answers"]
+        f"- {prompts.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
+        for answer in context.get("answers") or ()
     ]
     return render_section("Earlier questions about this task, and their answers", lines)
 
 
-def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
+def _review_section(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
     title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
     if feedback.get("repeated"):
         title = f"{title} ({_REPEATED})"
     return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
+
+
+def join_parts(*parts: str) -> str:
+    """Join the parts of a prompt, leaving out empty ones."""
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def render_section(title: str, lines: Sequence[str]) -> str:
@@ -82,8 +224,8 @@ def render_review_feedback(feedback: Feedback, *, is_repeated: bool = False) -> 
 
 def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
     """Format the answers to an agent's questions."""
-    asked = {question.id: question.prompt for question in questions}
-    lines = [f"- {asked.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
+    prompts = {question.id: question.prompt for question in questions}
+    lines = [f"- {prompts.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
     return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nContinue with the task.\n"
 
 
@@ -96,14 +238,9 @@ def render_earlier_requests(texts: Sequence[str]) -> str:
     """Repeat earlier requests for a task; sending them twice is harmless."""
     if not texts:
         return ""
-    return "Earlier feedback on this task, repeated in case you have not received it:\n\n" + "\n\n".join(
-        text.rstrip("\n") for text in texts
-    )
+    introduction = "Earlier feedback on this task, repeated in case you have not received it:"
+    return "\n\n".join([introduction, *(text.rstrip("\n") for text in texts)])
 
-
-if TYPE_CHECKING:
-    # Imported on demand, because only reviews need it.
-    from git_blackbird.model.entities.findings import MergedReview
 
 MAX_OUTPUT_CHARACTERS = 8000
 _REFUSED = (
@@ -119,22 +256,19 @@ def bound_output(text: str) -> str:
     return output if left_out <= 0 else f"({left_out} characters before)\n{output[left_out:]}"
 
 
-def render_suggestion(run: Run, merged: "MergedReview | None") -> str | None:
+def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     """Format a change request with the known problems of a change; None without any."""
     parts = []
     if run.hook_output is not None:
         parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
     if merged is not None and merged.findings:
-        # Imported on demand, because only reviews need it.
-        from git_blackbird.messages.display.merged_review import render_fix_request  # noqa: PLC0415
-
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None
 
 
-def suggestion_source(run: Run, merged: "MergedReview | None") -> str:
+def suggestion_source(run: Run, merged: MergedReview | None) -> str:
     """Name the source of a suggested change request."""
-    found = merged is not None and bool(merged.findings)
     if run.hook_output is None:
         return "what the reviewers found"
-    return "what the hook printed and the reviewers found" if found else "what the hook printed"
+    has_findings = merged is not None and bool(merged.findings)
+    return "what the hook printed and the reviewers found" if has_findings else "what the hook printed"

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.messages.outgoing.context import task_part
-from git_blackbird.messages.outgoing.prompts import render_section
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.messages.outgoing.prompts import join_parts, render_section, task_part
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.plan import Task
@@ -121,14 +119,14 @@ def _child_part(child: ReviewedChild, change: Mapping[str, Any]) -> dict[str, An
     task, run = child.task, child.run
     if run is None:
         return {"childId": task.id, "childTitle": task.title, "note": _NO_RUN}
-    refs = [_record_path(task.id, run), *change.get("artifactRefs", ())]
+    record = f".blackbird/runs/{task.id}/{run.id}.json"
     notes = [_of_review(run), change.get("note", "")]
     facts = {
         "childId": task.id,
         "childTitle": task.title,
         "latestRunId": run.id,
         "latestRunSummary": change.get("latestRunSummary"),
-        "artifactRefs": refs,
+        "artifactRefs": [record, *change.get("artifactRefs", ())],
         "changeCommand": _change_command(run, child),
         "note": " ".join(filter(None, notes)),
     }
@@ -142,13 +140,13 @@ def _change_part(child: ReviewedChild) -> tuple[dict[str, Any], int]:
         return {}, 0
     files = sorted(set(summary.files))
     more = max(summary.totals.files, len(files)) - min(len(files), MAX_FILES)
+    diffstat = summary.diffstat.strip().encode(errors="replace")[:MAX_SUMMARY_BYTES].decode(errors="ignore")
     facts: dict[str, Any] = {
-        "latestRunSummary": _cut(summary.diffstat.strip()),
+        "latestRunSummary": diffstat,
         "artifactRefs": files[:MAX_FILES],
         "note": " ".join(_notes(child.composed, more)),
     }
-    size = sum(len(text.encode(errors="replace")) for text in [facts["latestRunSummary"], *files[:MAX_FILES]])
-    return facts, size
+    return facts, sum(len(text.encode(errors="replace")) for text in [diffstat, *files[:MAX_FILES]])
 
 
 def _notes(composed: ComposedChange | None, more: int) -> Iterator[str]:
@@ -161,14 +159,6 @@ def _notes(composed: ComposedChange | None, more: int) -> Iterator[str]:
             yield f"Between them, other tasks changed {', '.join(names)} as well."
     if more:
         yield f"{more} more files were changed."
-
-
-def _cut(text: str) -> str:
-    return text.encode(errors="replace")[:MAX_SUMMARY_BYTES].decode(errors="ignore")
-
-
-def _record_path(task: TaskId, run: Run) -> str:
-    return f".blackbird/runs/{task}/{run.id}.json"
 
 
 def _change_command(run: Run, child: ReviewedChild) -> str | None:
@@ -193,7 +183,10 @@ def _of_review(run: Run) -> str:
 def render_review_prompt(context: Mapping[str, Any]) -> str:
     """Format a review's context pack as the prompt of its reviewer."""
     task, review = context["task"], context["parentReview"]
-    parts = [
+    skipped = [
+        f"- {child['childId']}: {child.get('childTitle', '')}" for child in review.get("skippedChildren", ())
+    ]
+    return join_parts(
         context.get("systemPrompt", ""),
         f"# Review of {task['id']}: {task.get('title', '')}",
         render_section("What was to be done", [task.get("description", ""), task.get("prompt", "")]),
@@ -201,16 +194,9 @@ def render_review_prompt(context: Mapping[str, Any]) -> str:
         render_section("How to judge", [review.get("reviewerInstructions", "")]),
         "## The tasks under review",
         *map(_render_child, review.get("children", ())),
-        render_section("Skipped tasks", list(_skipped_lines(review.get("skippedChildren", ())))),
+        render_section("Skipped tasks", [_SKIPPED, *skipped] if skipped else []),
         render_section("Your last answer could not be used", [review.get("faultOfLastAnswer", "")]),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _skipped_lines(skipped: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if skipped:
-        yield _SKIPPED
-    yield from (f"- {child['childId']}: {child.get('childTitle', '')}" for child in skipped)
+    )
 
 
 def _render_child(child: Mapping[str, Any]) -> str:

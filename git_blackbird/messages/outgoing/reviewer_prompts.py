@@ -6,13 +6,12 @@ Everything from the plan or the repository is in fences: text in a diff cannot p
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from git_blackbird.messages.outgoing.prompts import render_section
+from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.model.base.sanitize import escape_controls, name_hidden, shell_word
 from git_blackbird.model.entities.change import MAX_DIFFSTAT_BYTES, TreePair
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.plan import Task
 
-# A diff of few but very long lines is not included either.
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024
 _MARKER_CHARACTERS = 24
@@ -49,34 +48,32 @@ def build_package(task: Task, stat: str, diff: bytes, trees: TreePair, threshold
     """
     lines = diff.count(b"\n") + (not diff.endswith(b"\n") and bool(diff))
     is_included = lines <= threshold and len(diff) <= MAX_DIFF_BYTES
-    text = _shown(diff.decode(errors="replace")) if is_included else None
+    text = _visible(diff.decode(errors="replace")) if is_included else None
     return ReviewPackage(task, _cut(stat, MAX_DIFFSTAT_BYTES), text, lines, trees, len(diff))
 
 
 def render_package(package: ReviewPackage, top: str | None = None) -> str:
     """Format the package as part of a prompt; ``top`` is the worktree, for a reviewer elsewhere."""
+    task = package.task
+    facts = (f"{task.id}: {task.title}", task.description, task.prompt)
+    criteria = "\n".join(f"- {criterion.strip()}" for criterion in task.acceptance_criteria)
     sections = {
-        "The task": ("task", _task_part(package.task)),
-        "Acceptance criteria": ("criteria", _criteria(package.task.acceptance_criteria)),
-        "Files of the change": ("stat", _shown(package.stat).strip("\n")),
+        "The task": ("task", _visible_task_text("\n\n".join(part.strip() for part in facts if part.strip()))),
+        "Acceptance criteria": ("criteria", _visible_task_text(criteria)),
+        "Files of the change": ("stat", _visible(package.stat).strip("\n")),
         "The change": ("diff", (package.diff or "").strip("\n")),
     }
     marker = _marker([text for _, text in sections.values()])
     parts = [
-        render_section(title, [_fenced(name, text, marker)])
+        f"## {title}\n\n=== BEGIN DATA {name} {marker} ===\n{text}\n=== END DATA {name} {marker} ==="
         for title, (name, text) in sections.items()
         if text
     ]
-    return "\n\n".join([*parts, _how_to_see(package, top)]) + "\n"
+    return join_parts(*parts, _how_to_see(package, top))
 
 
-def _task_part(task: Task) -> str:
-    parts = [f"{task.id}: {task.title}", task.description, task.prompt]
-    return _cut(_shown("\n\n".join(part.strip() for part in parts if part.strip())), MAX_TASK_CHARACTERS)
-
-
-def _criteria(criteria: Sequence[str]) -> str:
-    return _cut(_shown("\n".join(f"- {criterion.strip()}" for criterion in criteria)), MAX_TASK_CHARACTERS)
+def _visible_task_text(text: str) -> str:
+    return _cut(_visible(text), MAX_TASK_CHARACTERS)
 
 
 def _how_to_see(package: ReviewPackage, top: str | None) -> str:
@@ -84,20 +81,17 @@ def _how_to_see(package: ReviewPackage, top: str | None) -> str:
     git = f"git -C {shell_word(top)}" if top else "git"
     command = f"{git} diff {package.trees.base} {package.trees.head}"
     if package.diff is None:
+        # A diff of few but very long lines is not included either.
+        size = f" and {package.diff_bytes} bytes" if package.diff_bytes > MAX_DIFF_BYTES else ""
         return (
-            f"Diff is {package.lines} lines{_size(package)}. Fetch specific files as needed. The change lies "
+            f"Diff is {package.lines} lines{size}. Fetch specific files as needed. The change lies "
             f"between the trees {package.trees.base} and {package.trees.head}; "
             f"`{command} -- PATH` shows a file of it."
         )
     return f"`{command}` shows the change again."
 
 
-def _size(package: ReviewPackage) -> str:
-    """Describe the size of a diff that is not included although it has few lines."""
-    return f" and {package.diff_bytes} bytes" if package.diff_bytes > MAX_DIFF_BYTES else ""
-
-
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """Make everything in a text visible."""
     return escape_controls(name_hidden(text))
 
@@ -106,10 +100,6 @@ def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[cut here: {len(text) - limit} more characters]"
-
-
-def _fenced(name: str, text: str, marker: str) -> str:
-    return f"=== BEGIN DATA {name} {marker} ===\n{text}\n=== END DATA {name} {marker} ==="
 
 
 def _marker(texts: Sequence[str]) -> str:
@@ -209,12 +199,11 @@ def render_reviewer_prompt(source: Source, package: str, fault: str | None) -> s
     """
     tag = f"{source.value}-review"
     form = f"{_FORM_RULES}\n\n{_FORMS[source]}"
-    parts = [
+    return join_parts(
         REVIEWER_SYSTEM,
         f"# {source.value.capitalize()} review\n\n{_ROLES[source]}",
         render_section(f"How to answer: one `<{tag}>` element", [form]),
         package.rstrip("\n"),
         render_section("Your last answer could not be used", [fault or ""]),
         f"Now look at the change, and answer with one `<{tag}>` element.",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )

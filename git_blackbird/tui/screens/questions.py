@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.checkpoint import StyledLine
-from git_blackbird.messages.forms.answers import OTHER
+from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.run import Question

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.format import format_cost, format_moment, review_word, verdict_word
 from git_blackbird.messages.display.reviews import (
     change_facts,
     change_missing,
@@ -18,7 +19,6 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     result_lines,
 )
-from git_blackbird.messages.display.runs import format_cost, format_moment, review_word, verdict_word
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.run import Run

@@ -19,8 +19,7 @@ from textual.widgets import Static
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
-from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
-from git_blackbird.messages.display.runs import review_word
+from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent, review_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind

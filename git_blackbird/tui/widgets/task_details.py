@@ -6,14 +6,14 @@ from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
-from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import (
+from git_blackbird.messages.display.format import (
     format_cost,
     format_decision,
     format_moment,
     format_seconds,
     run_seconds,
 )
+from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import PendingMessages

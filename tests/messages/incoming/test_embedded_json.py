@@ -1,6 +1,6 @@
 from typing import Any
 
-from git_blackbird.messages.incoming.embedded import TWICE, WINDOW_CHARACTERS, JsonFinder
+from git_blackbird.messages.incoming.review_answer import TWICE, WINDOW_CHARACTERS, JsonFinder
 
 
 def _found(text: str) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.embedded import WINDOW_CHARACTERS
 from git_blackbird.messages.incoming.review_answer import (
+    WINDOW_CHARACTERS,
     ParentVerdict,
     ReviewAnswerError,
     parse_review_answer,

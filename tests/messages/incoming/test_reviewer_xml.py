@@ -1,7 +1,8 @@
 import pytest
 
-from git_blackbird.messages.incoming.embedded import MAX_CHARACTERS, MAX_TAGS
 from git_blackbird.messages.incoming.reviewer_xml import (
+    MAX_CHARACTERS,
+    MAX_TAGS,
     MAX_TEXT_CHARACTERS,
     ReviewerAnswerError,
     parse_reviewer_answer,

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.embedded import MAX_CHARACTERS
-from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
+from git_blackbird.messages.incoming.reviewer_xml import (
+    MAX_CHARACTERS,
+    ReviewerAnswerError,
+    parse_reviewer_answer,
+)
 from git_blackbird.model.entities.findings import ReviewerVerdict, ReviewResult, Source
 from tests.messages.incoming.test_reviewer_xml import CODE, OPEN, SPEC
 

@@ -1,5 +1,4 @@
-from git_blackbird.messages.outgoing.context import with_messages
-from git_blackbird.messages.outgoing.prompts import render_prompt, render_review_feedback
+from git_blackbird.messages.outgoing.prompts import render_prompt, render_review_feedback, with_messages
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback

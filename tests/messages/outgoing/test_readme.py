@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.messages.outgoing.context import MAX_BYTES, first_section
+from git_blackbird.messages.outgoing.prompts import MAX_BYTES, first_section
 
 ABOUT = "It does things."
 DECORATED = "# Thing\n[![b](c)](d)\n<p>\n## What"

@@ -10,8 +10,7 @@ from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.runs.instructions import Restart, order_answers, order_continue
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.forms.answers import match_answers, take_answer
-from git_blackbird.messages.incoming.questions import questions_of
+from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question, Run, TerminalReason

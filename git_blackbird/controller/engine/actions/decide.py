@@ -15,7 +15,7 @@ from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.messages.display.runs import undo_lines
+from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.decision import (
     Choice,

@@ -101,7 +101,12 @@ def parse_form(text: str, base: TaskFields) -> TaskFields:
 
     Bytes that are not UTF-8 are surrogates in ``text``. Raises FormError with every error.
     """
-    form = _checked(_decoded(text.removeprefix("\ufeff")))
+    values = _decoded(text.removeprefix("\ufeff"))
+    try:
+        form = _Form.model_validate(values)
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
+        raise FormError(faults) from error
     notes = form.notes if form.notes.strip() else None
     fields = TaskFields(
         title=form.title,
@@ -126,18 +131,9 @@ def _decoded(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        found = _POSITION.fullmatch(str(error))
-        message = f"{found[1]}: {lines[int(found[2]) - 1].strip()}" if found else str(error)
+        match = _POSITION.fullmatch(str(error))
+        message = f"{match[1]}: {lines[int(match[2]) - 1].strip()}" if match else str(error)
         raise FormError([message]) from error
-
-
-def _checked(values: dict[str, Any]) -> _Form:
-    """Check names and types. Raises FormError."""
-    try:
-        return _Form.model_validate(values)
-    except ValidationError as error:
-        faults = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
-        raise FormError(faults) from error
 
 
 def _value_faults(fields: TaskFields, base: TaskFields) -> list[str]:

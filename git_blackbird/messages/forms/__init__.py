@@ -1,1 +1,0 @@
-"""Forms that people fill in."""
