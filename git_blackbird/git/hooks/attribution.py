@@ -31,11 +31,14 @@ _LINKED = "linked-"
 
 
 def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
-    """List the commits of a run so far, in all worktrees, oldest first in each. Raises OSError."""
-    listed = (
-        oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if run_id in owners
+    """List the commits that only the hook of this run noted so far, in all worktrees, oldest first in each.
+
+    Raises OSError.
+    """
+    noted = (
+        oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if owners == {run_id}
     )
-    return tuple(dict.fromkeys(listed))
+    return tuple(dict.fromkeys(noted))
 
 
 def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:
