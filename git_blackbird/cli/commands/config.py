@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from git_blackbird.cli.output import CommandContext, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key
+from git_blackbird.controller.config import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.config import (

@@ -28,9 +28,8 @@ from git_blackbird.model.entities.run import (
     Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
+from git_blackbird.model.views import Checkpoint, StopReason
 from git_blackbird.model.views import events as views
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.stop import StopReason
 
 _TASK, _RUN, _TITLE = "The task.", "The run.", "The title of the task."
 
