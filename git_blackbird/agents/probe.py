@@ -10,9 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
-from git_blackbird.agents.protocol import ProbeResult
+from git_blackbird.agents.protocol import ProbeResult, without_outer_session
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 
