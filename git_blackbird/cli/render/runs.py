@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import (
     Cell,
     bounded,
@@ -80,13 +80,13 @@ def _row(run: Run, now: str) -> tuple[Cell | str, ...]:
 
 
 def run_lines(
-    run: Run, output: Output, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
+    run: Run, call: CommandContext, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
 ) -> Iterator[str]:
     """Write one run: its prompt, result, changes, commits, cost and decision.
 
     ``commits`` are lines already.
     """
-    now = output.environment.timestamp()
+    now = call.environment.timestamp()
     status = status_cell(run)
     name = click.style(f"run {run.id}", bold=True)
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import click
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import BAR, bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import (
     CUT_OFF,
@@ -53,10 +53,12 @@ _COUNTED = (
 )
 
 
-def status_lines(overview: StatusReport, elsewhere: Iterable[RunElsewhere], output: Output) -> Iterator[str]:
+def status_lines(
+    overview: StatusReport, elsewhere: Iterable[RunElsewhere], call: CommandContext
+) -> Iterator[str]:
     """Write the whole screen."""
-    now = output.environment.timestamp()
-    columns = output.columns_less(2)
+    now = call.environment.timestamp()
+    columns = call.columns_less(2)
     yield _summary(overview)
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
