@@ -42,17 +42,16 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool) -> ExitCode:
     inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place))
     workspace = open_workspace(inside.environment)
     call.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
-    code = _rehearse(inside, workspace) if auto else _execute(inside, workspace)
+    if auto:
+        code = _rehearse(inside, workspace)
+    else:
+        with build_ui(inside, workspace, stream=False) as ui:
+            stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
+        code = show_stop(inside, stop, ui.shown_reviews)
     call.print("\n$ git blackbird status")
     show_status(replace(inside, command="status"))
     _print_hints(call, path, workspace)
     return code
-
-
-def _execute(call: CommandContext, workspace: Workspace) -> ExitCode:
-    with build_ui(call, workspace, stream=False) as ui:
-        stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
-    return show_stop(call, stop, ui.shown_reviews)
 
 
 def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:

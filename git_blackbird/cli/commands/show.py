@@ -15,12 +15,11 @@ from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import format_moment, undo_lines
+from git_blackbird.messages.display.format import format_moment, message_lines, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
@@ -88,8 +87,8 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("due", _due(view, call.columns_less(6)))
     yield from render_section("rejected change", undo_lines(view.undo or Undo()))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
-    yield from render_section("sent with the next start", _messages(new))
-    yield from render_section("sent before, repeated until the task is done", _messages(repeated))
+    yield from render_section("sent with the next start", message_lines(new))
+    yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
@@ -135,18 +134,6 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
         yield f"    {task_command('retry', view.task.id)}"
-
-
-def _messages(messages: PendingMessages) -> Iterator[str]:
-    review = messages.review
-    if review is not None:
-        where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
-        yield f"from the review of {where}:"
-        yield from (f"  {line}" for line in strip_controls(review.feedback).splitlines())
-    for text in messages.texts:
-        yield from strip_controls(text).splitlines()
-    for answer in messages.answers:
-        yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
 
 
 def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:

@@ -50,20 +50,15 @@ def record_end_of(call: CommandContext, *, porcelain: bool, nul: bool) -> str | 
 
 def print_records(call: CommandContext, records: Iterable[Record], end: str) -> None:
     """Print records; in lines, a field that would break them is quoted as in C."""
-    join = _join_quoted if end == LINE_END else _join_unquoted
-    texts = (
-        join([_ABSENT if field is None or field == "" else str(field) for field in record])
-        for record in records
-    )
+    texts = (_record_text(record, end) for record in records)
     call.raw("".join(text + end for text in texts).encode(errors="replace"))
 
 
-def _join_quoted(fields: Sequence[str]) -> str:
-    return "\t".join(map(quoted_field, fields))
-
-
-def _join_unquoted(fields: Sequence[str]) -> str:
-    """Join fields as they are; only the last may hold a tab, none may hold what ends the record."""
+def _record_text(record: Record, end: str) -> str:
+    """Join the fields. Ended by NUL, only the last may hold a tab, and none may hold what ends the record."""
+    fields = [_ABSENT if field is None or field == "" else str(field) for field in record]
+    if end == LINE_END:
+        return "\t".join(map(quoted_field, fields))
     *first, last = fields
     return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
 
