@@ -35,7 +35,7 @@ from git_blackbird.model.entities.cli_hints import (
     task_command,
 )
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
+from git_blackbird.model.entities.history import History, PendingMessages
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
@@ -156,7 +156,7 @@ def _resume(
             f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        _, summary = change_of(workspace, state, run, runs_in_change(history))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
         return order_changes(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
         return _answer(task, run, owed, request)

@@ -175,7 +175,8 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     """
     fields = RunFields(head_tree=None)
     try:
-        fields = RunFields(head_tree=None, end_commit=head(workspace.repo).commit)
+        at = head(workspace.repo)
+        fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
         after, log_end = _last_snapshot(workspace, run)
         fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:

@@ -23,7 +23,6 @@ from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -87,7 +86,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
     workspace, task, run = engine.workspace, action.task, action.run
     stop = undeliverable_stop(workspace, state, action)
     if stop is None:
-        _, summary = change_of(workspace, state, run, runs_in_change(state.history(task.id)))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
     if run.requested_by != BY_REVIEWERS:
