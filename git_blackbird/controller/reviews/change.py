@@ -17,9 +17,8 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
-from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
+from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -230,9 +229,7 @@ def _complete(
     workspace: Workspace, run: Run, result: RunFields, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
-    config = check_config(workspace)
-    with workspace.transaction() as transaction:
-        check_plan(workspace, transaction, run.id)
+    with agent_ended(workspace, run) as (transaction, check):
         transaction.drop_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
@@ -246,8 +243,8 @@ def _complete(
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
             RunFields(
-                config_changes=(*stored.config_changes, *config.changes),
-                decision_required=stored.decision_required or config.is_loosened or None,
+                config_changes=(*stored.config_changes, *check.config.changes),
+                decision_required=stored.decision_required or check.config.is_loosened or None,
             )
         )
         if follows is ReviewFollowUp.FIX and not (
@@ -259,7 +256,6 @@ def _complete(
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
         save_status(workspace, transaction, run.task_id)
-    forget_config(workspace)
     return ended
 
 

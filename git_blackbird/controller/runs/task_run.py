@@ -26,11 +26,16 @@ from git_blackbird.controller.runs.changes import (
     submodules,
     trace_git,
 )
-from git_blackbird.controller.runs.config_guard import remember_config
 from git_blackbird.controller.runs.finish import close_run
+from git_blackbird.controller.runs.guard import (
+    NOT_WATCHED,
+    remember_config,
+    start_tracking,
+    stop_tracking,
+    watch_agent,
+)
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
-from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
