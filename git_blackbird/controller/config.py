@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.guard import follow_own_change
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
-from git_blackbird.model.config.keys import Key, Value, find_key, nearest_key
+from git_blackbird.model.config.config import Key, Value, find_key, nearest_key
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import (
     KeyLayers,

@@ -11,8 +11,7 @@ from git_blackbird.git.core.config import read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions

@@ -22,7 +22,7 @@ from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
 from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
-from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after
+from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views import Stop, StopReason
 
@@ -48,14 +48,14 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         again = task_command("review run", task.id) if is_by_hand else EXECUTE
         return interrupted_stop("", again, task_id=task.id)
     for side in sides.values():
-        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(side.run)
+        if side.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return agent_refused_stop(side)
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
         warn(engine.ui, text, task.id)
         return None
     spec, code = sides[Source.SPEC], sides[Source.CODE]
-    merged = merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+    merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
     return _save(engine, action, request, merged)
 
 

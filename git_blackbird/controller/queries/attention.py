@@ -11,7 +11,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
+from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
@@ -75,7 +75,13 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for failed in overview.failed
         ],
         "stuck": [
-            DueItem("stuck", stuck.task, stuck_words(stuck), stuck.command) for stuck in overview.stuck
+            DueItem(
+                "stuck",
+                stuck.task,
+                f"{stuck.task.status.value.replace('_', ' ')}, but it has no run",
+                stuck.command,
+            )
+            for stuck in overview.stuck
         ],
         "unreadable": [
             DueItem("unreadable", task, UNREADABLE, fault.hint, why=fault.what, source=fault)
@@ -121,11 +127,6 @@ def decision_reason(owed: PendingItem) -> str | None:
     """Say why a decision is due whatever the checkpoints; None where nothing but a checkpoint asks for it."""
     is_unchanged = owed.kind is PendingKind.DECISION and owed.run is not None and owed.run.no_change
     return NO_CHANGE if is_unchanged else None
-
-
-def stuck_words(stuck: StuckTask) -> str:
-    """Say that a task is worked on or waits, and no record says why."""
-    return f"{stuck.task.status.value.replace('_', ' ')}, but it has no run"
 
 
 def unwatched_words(one: LiveRun) -> str:

@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import processes_at_work
@@ -270,33 +269,20 @@ def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> 
     return task.status.value.upper()
 
 
-def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
-    """Return the ready tasks that an unusable record stops, theirs or one of what they build on.
-
-    Only the records that this depends on are read.
-    """
-    records = workspace.store.records
-
-    @cache
-    def is_usable(task_id: TaskId) -> bool:
-        return not records.history(task_id).faults
-
-    return frozenset(
-        task.id
-        for task in plan.leaves()
-        if is_ready(plan, task)
-        and not all(
-            is_usable(below.id) for name in (task.id, *task.deps) for below in subtree(plan, plan.tasks[name])
-        )
-    )
-
-
-def stopped_in(state: PlanState) -> frozenset[TaskId]:
-    """Return what ``stopped_tasks`` does where all records have been read."""
+def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
+    """Return the ready tasks that an unusable record stops, theirs or one of what they build on."""
     if not state.unreadable:
         return NONE_STOPPED
     leaves = state.plan.leaves()
     return frozenset(task.id for task in leaves if is_ready(state.plan, task) and is_stopped(state, task))
+
+
+def state_of_ready(workspace: Workspace, plan: Plan) -> PlanState:
+    """Return the state as far as the records go that ready tasks depend on; no others are read."""
+    ready = [task for task in plan.leaves() if is_ready(plan, task)]
+    names = {name for task in ready for name in (task.id, *task.deps)}
+    needed = {below.id for name in names for below in subtree(plan, plan.tasks[name])}
+    return PlanState(plan, {task_id: workspace.store.records.history(task_id) for task_id in needed})
 
 
 class Filter(NamedTuple):
@@ -320,11 +306,6 @@ class Filter(NamedTuple):
         if self.only_blocked:
             return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
         return self.everything or (task.is_leaf and not task.is_over)
-
-
-def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
-    """Return the tasks of a list, in plan order."""
-    return [task for _, task in plan.walk() if wanted.admits(plan, task)]
 
 
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:

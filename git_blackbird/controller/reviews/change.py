@@ -31,7 +31,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -74,15 +74,7 @@ class ChangeReviewRequest:
     tree: str
     plan: Plan
     round_number: int
-    finished: "Mapping[Source, ReviewerOutcome]" = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ReviewerOutcome:
-    """The outcome of one reviewer: its last record, and its result where it gave one."""
-
-    run: Run
-    result: ReviewResult | None
+    finished: Mapping[Source, Run] = field(default_factory=dict)
 
 
 def change_review_request(
@@ -104,7 +96,7 @@ def change_review_request(
     return ChangeReviewRequest(task, run, text, pair.head, state.plan, round_of(runs, run), finished)
 
 
-def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, ReviewerOutcome]:
+def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Run]:
     """Return the reviews of this very change and task that need not be made again.
 
     Only what a missing or an interrupted review left; once both are there, both are made again.
@@ -113,8 +105,8 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
     if merged is not None and not merged.missing:
         return {}
     about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
-    sides = (ReviewerOutcome(review, result_of(review)) for review in about if _got_package(review, package))
-    return {side.result.source: side for side in sides if side.result is not None}
+    sides = ((review, result_of(review)) for review in about if _got_package(review, package))
+    return {result.source: review for review, result in sides if result is not None}
 
 
 def _got_package(review: Run, package: str) -> bool:
@@ -129,15 +121,15 @@ def _got_package(review: Run, package: str) -> bool:
 
 async def run_reviewers(
     contexts: Mapping[Source, RunContext], request: ChangeReviewRequest, force_stop: asyncio.Event
-) -> Mapping[Source, ReviewerOutcome]:
-    """Run both reviewers at the same time; a second try of each names the fault of its first.
+) -> Mapping[Source, Run]:
+    """Run both reviewers at the same time, and return the last record of each.
 
-    A review that is finished is not made again. Cancelling it stops both, and closes their records. Raises
-    SaveError, AgentUnavailableError.
+    A second try of each names the fault of its first; a review that is finished is not made again. Cancelling
+    it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
     """
     missing = [source for source in Source if source not in request.finished]
     for source, side in request.finished.items():
-        text = f"keeping the {source} review of {request.task.id} (run {side.run.id})"
+        text = f"keeping the {source} review of {request.task.id} (run {side.id})"
         inform(contexts[source].ui, text, request.task.id)
     try:
         async with asyncio.TaskGroup() as group:
@@ -149,13 +141,13 @@ async def run_reviewers(
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
     if missing:
-        await run_in_thread(lambda: verify_unchanged(contexts[missing[0]], sides[missing[0]].run))
+        await run_in_thread(lambda: verify_unchanged(contexts[missing[0]], sides[missing[0]]))
     return {**request.finished, **sides}
 
 
 async def _review_side(
     context: RunContext, order: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
-) -> ReviewerOutcome:
+) -> Run:
     """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
     workspace, fault = context.workspace, None
     seconds = float(workspace.config.reviews.timeout_seconds)
@@ -182,7 +174,7 @@ async def _review_side(
         if result is not None or closed.terminal_reason in _NOT_TRIED_AGAIN:
             break
         fault = closed.error
-    return ReviewerOutcome(closed, result)
+    return closed
 
 
 def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
@@ -243,8 +235,8 @@ def _complete(
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
             RunFields(
-                config_changes=(*stored.config_changes, *check.config.changes),
-                decision_required=stored.decision_required or check.config.is_loosened or None,
+                config_changes=(*stored.config_changes, *check.config_changes),
+                decision_required=stored.decision_required or check.is_loosened or None,
             )
         )
         if follows is ReviewFollowUp.FIX and not (

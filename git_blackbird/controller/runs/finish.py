@@ -226,7 +226,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     """
     commits = list_tracked(workspace, ui, run)
     with agent_ended(workspace, run) as (transaction, check):
-        if check.config.is_loosened and not run.is_review:
+        if check.is_loosened and not run.is_review:
             fields = _due_in_any_case(fields)
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
         closed = run.with_fields(check.noted_in(fields)).with_fields(RunFields(commits=commits))
@@ -248,9 +248,9 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         warn(ui, text, run.task_id)
     for notice in unconfirmed:
         ui.notify(notice)
-    texts = [] if check.plan.warning is None else [check.plan.warning]
-    texts += [f"the plan changed during the run: {change}" for change in check.plan.changes]
-    texts += [f"the configuration changed during the run: {change}" for change in check.config.changes]
+    texts = [] if check.plan_fault is None else [check.plan_fault]
+    texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
+    texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
         warn(ui, text, run.task_id)
     return closed

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.entities.run import Run, RunFields
@@ -40,38 +40,24 @@ class _Observed(NamedTuple):
     files: Mapping[str, str]
 
 
-class ConfigCheck(NamedTuple):
-    """What became of the configuration in words, and whether what protects the user is looser than it was."""
-
-    changes: tuple[str, ...] = ()
-    is_loosened: bool = False
-
-
-@dataclass(frozen=True)
-class PlanCheck:
-    """What happened to the plan during a run: changes in words, and what was set aside."""
-
-    changes: tuple[str, ...] = ()
-    warning: str | None = None
-
-
 @dataclass(frozen=True)
 class WorkCheck:
-    """What became of plan and configuration while an agent worked, and the folders it had replaced."""
+    """What became of plan and configuration while an agent worked, and the folders it had replaced.
 
-    plan: PlanCheck
-    config: ConfigCheck
+    ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
+    """
+
+    plan_changes: tuple[str, ...]
+    plan_fault: str | None
+    config_changes: tuple[str, ...]
+    is_loosened: bool
     replaced: Sequence[tuple[Path, Path]]
 
     def noted_in(self, fields: RunFields) -> RunFields:
         """Return the fields of the run's record with what a person should know of it."""
-        warnings = () if self.plan.warning is None else (self.plan.warning,)
+        notes = fields.notes if self.plan_fault is None else (*fields.notes, self.plan_fault)
         return fields.with_fields(
-            RunFields(
-                notes=(*fields.notes, *warnings),
-                plan_changes=self.plan.changes,
-                config_changes=self.config.changes,
-            )
+            RunFields(notes=notes, plan_changes=self.plan_changes, config_changes=self.config_changes)
         )
 
 
@@ -82,10 +68,10 @@ def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
     The copy of the plan is left until the record is saved. Raises UnusableError when git's configuration
     cannot be read.
     """
-    config = check_config(workspace)
+    config = _check_config(workspace)
     with workspace.transaction() as transaction:
         replaced = transaction.move_obstacles(run)
-        yield transaction, WorkCheck(check_plan(workspace, transaction, run.id), config, replaced)
+        yield transaction, WorkCheck(*_check_plan(workspace, transaction, run.id), *config, replaced)
     forget_config(workspace)
 
 
@@ -94,19 +80,18 @@ def remember_config(workspace: Workspace) -> None:
     _save(workspace, _observe(workspace))
 
 
-def check_config(workspace: Workspace) -> ConfigCheck:
-    """Compare the configuration with what it was before the agent worked.
-
-    Raises UnusableError when git's cannot be read.
-    """
+def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
+    """Name what differs from what was kept before the agent worked, and whether it is looser."""
     before = _load(workspace)
     if before is None:
-        return ConfigCheck()
+        return (), False
     after = _observe(workspace)
     changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"and {len(changes) - MAX_CHANGES} more"]
-    return ConfigCheck(tuple(changes), _is_looser(before.given, after.given))
+    old, new = merge_layers(before.given).applied, merge_layers(after.given).applied
+    is_looser = any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
+    return tuple(changes), is_looser
 
 
 def forget_config(workspace: Workspace) -> None:
@@ -187,11 +172,6 @@ def _place(workspace: Workspace, origin: str) -> str:
     return clean_line(shorten_path(workspace, origin))
 
 
-def _is_looser(before: Iterable[RawSetting], after: Iterable[RawSetting]) -> bool:
-    old, new = merge_layers(before).applied, merge_layers(after).applied
-    return any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
-
-
 def _save(workspace: Workspace, observed: _Observed) -> None:
     given = [[setting.name, setting.raw, int(setting.layer), setting.origin] for setting in observed.given]
     text = json.dumps({"given": given, "files": observed.files})
@@ -217,32 +197,31 @@ def watch_agent(transaction: Transaction, run: Run) -> None:
         transaction.backup_plan()
 
 
-def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) -> PlanCheck:
-    """Compare the plan with the last one this program knew as valid; restore that one when it must be.
-
-    To be called under the store lock when an agent has ended, or is found dead.
-    """
+def _check_plan(
+    workspace: Workspace, transaction: Transaction, run_id: RunId
+) -> tuple[tuple[str, ...], str | None]:
+    """Compare the plan with the last one this program knew as valid; restore that one when it must be."""
     known = transaction.plan_backup()
     if known is None:
-        return PlanCheck()
+        return (), None
     replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
     if replacement is not None:
         aside = transaction.quarantine_plan(run_id, known).name
         what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
-        return PlanCheck(warning=f"{what}, {restored}")
+        return (), f"{what}, {restored}"
     now = workspace.store.plan_bytes()
     if now is None:
         transaction.restore_plan(known)
-        return PlanCheck(warning="the plan file was deleted during the run; it has been restored")
+        return (), "the plan file was deleted during the run; it has been restored"
     if now == known:
-        return PlanCheck()
+        return (), None
     try:
         after = transaction.plan()
     except InvalidPlanError as error:
         aside = transaction.quarantine_plan(run_id, known).name
         what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
-        return PlanCheck(warning=f"{what}, {restored}")
-    return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
+        return (), f"{what}, {restored}"
+    return describe_changes(parse_plan(known, "the plan before the run"), after), None
 
 
 def settle_plan(workspace: Workspace, transaction: Transaction) -> None:

@@ -9,8 +9,16 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from git_blackbird.model.base.sanitize import shell_word, short_json
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import KEYS, Key, Value, ValueType, find_key, nearest_key, with_value
+from git_blackbird.model.config.config import (
+    KEYS,
+    Config,
+    Key,
+    Value,
+    ValueType,
+    find_key,
+    nearest_key,
+    with_value,
+)
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 
 _GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
