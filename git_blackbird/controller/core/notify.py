@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.agents.notify import NotifyProcess, start_notification
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import clean_line
