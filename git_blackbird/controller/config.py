@@ -18,12 +18,7 @@ from git_blackbird.model.config.settings import (
     merge_layers,
     read_value,
 )
-from git_blackbird.storage.config_files import (
-    global_config_path,
-    load_layer,
-    with_key,
-    write_global_config,
-)
+from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 from git_blackbird.storage.files import write_atomic
 
 

@@ -22,11 +22,7 @@ from git_blackbird.model.rules.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    controller_holder,
-    controller_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 

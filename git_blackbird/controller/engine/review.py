@@ -33,7 +33,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     if not workspace.reviews_changes and task.id != engine.scope.review:
         skip_reviews(workspace, run)
         return None
-    contexts = engine.contexts.of_reviewers()
+    contexts = engine.contexts_of_reviewers()
     await engine.require_consent(*contexts.values(), as_reviewer=True)
     names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
     request = await run_in_thread(
@@ -80,7 +80,7 @@ def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
 async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) -> Stop | None:
     """Run the review; a second try in a call tells the reviewer why the first gave no verdict."""
     parent = action.task
-    context = engine.contexts.of(require_reviewer(engine.workspace))
+    context = engine.context_of(require_reviewer(engine.workspace))
     await engine.require_consent(context, as_reviewer=True)
     work = _review(engine, context, parent, state)
     try:

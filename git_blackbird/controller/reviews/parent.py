@@ -38,12 +38,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.reviews import (
-    is_complete,
-    latest_verdict,
-    skipped_children,
-    why_incomplete,
-)
+from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views import RunEnded
 

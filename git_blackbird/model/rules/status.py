@@ -20,13 +20,7 @@ from git_blackbird.model.entities.run import (
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.graph import ancestors, is_ready, unmet_deps
-from git_blackbird.model.rules.reviews import (
-    GateState,
-    ReviewGate,
-    Transition,
-    is_complete,
-    open_children,
-)
+from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
