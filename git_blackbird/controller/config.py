@@ -129,7 +129,6 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
 
 
 def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
-    """Return the setting that overrides one just written."""
     others = [
         RawSetting(setting.key.name, setting.raw, setting.layer, setting.origin)
         for setting in reversed(workspace.settings.values)

@@ -70,7 +70,6 @@ def _save(
 
 
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
-    """Return the stop after a review by hand, which decides nothing."""
     if next_after(merged, round_number=1, max_rounds=1) is ReviewFollowUp.PROCEED:
         return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
     steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))

@@ -71,7 +71,6 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
 
 
 def _require_no_open_children(plan: Plan, parent: Task) -> None:
-    """Refuse to complete a parent by hand while a child is neither done nor skipped."""
     open_ones = open_children(plan.tasks, parent)
     if open_ones:
         raise RequestError(

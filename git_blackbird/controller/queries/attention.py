@@ -68,13 +68,23 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for owed in overview.pending
         ],
         "change_review": [
-            DueItem("change_review", change.task, CHANGE_REVIEW, EXECUTE, change.run.id)
-            for change in overview.to_review
+            DueItem("change_review", task, CHANGE_REVIEW, EXECUTE, run.id) for task, run in overview.to_review
         ],
-        "parent_review": list(map(_parent_review, overview.unreviewed)),
+        "parent_review": [
+            DueItem(
+                parent.wait.value,
+                parent.task,
+                REVIEW_WORDS[parent.wait],
+                parent.commands[0],
+                parent.status.run_id,
+                parent.why,
+                parent,
+            )
+            for parent in overview.unreviewed
+        ],
         "failed": [
-            DueItem("failed", failed.task, FAILED, task_command("retry", failed.task.id), why=failed.why)
-            for failed in overview.failed
+            DueItem("failed", task, FAILED, task_command("retry", task.id), why=why)
+            for task, why in overview.failed
         ],
         "stuck": [
             DueItem(
@@ -117,11 +127,6 @@ def counts_text(overview: StatusReport) -> str:
         parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
     above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
     return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
-
-
-def _parent_review(waiting: BlockedParentView) -> DueItem:
-    what, run_id = REVIEW_WORDS[waiting.wait], waiting.status.run_id
-    return DueItem(waiting.wait.value, waiting.task, what, waiting.commands[0], run_id, waiting.why, waiting)
 
 
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:

@@ -83,26 +83,13 @@ class LiveRun(NamedTuple):
     alive: bool
 
 
-class FailedTask(NamedTuple):
-    """A failed leaf and why, as far as its last run says."""
-
-    task: Task
-    why: str | None
-
-
-class PendingReview(NamedTuple):
-    """A leaf whose change is yet to be reviewed, and the run that made it."""
-
-    task: Task
-    run: Run
-
-
 class StatusReport(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
     ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
     work was broken off, and that come first in one.
-    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``hints`` are
+    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now; ``failed`` leaves
+    have the reason that their last run gives. ``hints`` are
     commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
     whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
     records stop which cannot be read, ``unreadable`` all such records. ``drift`` is what the plan says
@@ -120,9 +107,9 @@ class StatusReport(NamedTuple):
     stops_at_review: bool
     undeliverable: TaskId | None
     unfinished: tuple[TaskId, ...]
-    to_review: tuple[PendingReview, ...]
+    to_review: tuple[tuple[Task, Run], ...]
     ready: tuple[Task, ...]
-    failed: tuple[FailedTask, ...]
+    failed: tuple[tuple[Task, str | None], ...]
     stuck: tuple[StuckTask, ...]
     stopped: Mapping[Task, tuple[RecordError, ...]]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
@@ -162,7 +149,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         to_review=tuple(_due_reviews(state, running)),
         ready=ready_tasks(state),
         failed=tuple(
-            FailedTask(task, why_failed(state.history(task.id)))
+            (task, why_failed(state.history(task.id)))
             for task in leaves
             if task.status == Status.FAILED and task.id not in asked | state.unreadable.keys()
         ),
@@ -235,13 +222,12 @@ def _to_review(state: PlanState, task: Task) -> Run | None:
     return run if run is not None and run.review_state is ReviewState.DUE else None
 
 
-def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[PendingReview]:
-    """Yield the changes whose review is due and that nobody works on."""
+def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
     busy = {one.run.task_id for one in running if one.alive}
     for task in state.plan.leaves():
         run = _to_review(state, task)
         if run is not None and task.id not in busy | state.unreadable.keys():
-            yield PendingReview(task, run)
+            yield task, run
 
 
 def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:

@@ -178,7 +178,6 @@ async def _review_side(
 
 
 def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
-    """Return the prompt's content for agents that read JSON."""
     context = build_context(request.plan, request.task, None)
     review = {"kind": source.value, "round": request.round_number, "ofRun": request.run.id, "prompt": prompt}
     if fault is not None:

@@ -166,7 +166,6 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
 
 
 def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:
-    """Return what the commit says of its run."""
     now = workspace.environment.timestamp()
     pair = work.committed.pair
     fields = RunFields(

@@ -98,7 +98,6 @@ def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None
 
 
 def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
-    """Make the record as it is before the agent works."""
     initial_run, resumed = open_run(context, order.task.id, base.tree), order.resumes
     session = (
         context.agent.new_session(f"{context.workspace.environment.random_bits(128):032x}")

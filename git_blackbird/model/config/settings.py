@@ -210,7 +210,10 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
     values = tuple(
         _with_effects([_validated(key, setting) for key, setting in reversed(known) if key is not None])
     )
-    applied = {name: _default(key) for name, key in KEYS.items()}
+    applied = {
+        name: Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
+        for name, key in KEYS.items()
+    }
     config = Config.model_construct()
     for setting in values:
         if setting.effect is ValueEffect.APPLIED:
@@ -226,10 +229,6 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
             *(setting.problem for setting in reversed(values) if setting.problem is not None),
         ),
     )
-
-
-def _default(key: Key) -> Setting:
-    return Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
 
 
 def _validated(key: Key, given: RawSetting) -> Setting:

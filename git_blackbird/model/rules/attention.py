@@ -171,7 +171,6 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
 
 
 def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
-    """Return the kind of item for a task whose latest run waits."""
     open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
     if (open_request or waits) and is_session_lost(history, run):

@@ -184,7 +184,6 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
-    """Start the first leaf in plan order that may start."""
     if not call.may_start:
         return None
     leaves = (task for task in state.plan.leaves() if call.covers(task.id) and may_start(state, task))
