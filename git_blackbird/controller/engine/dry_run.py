@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.run_tasks import paused_stop
+from git_blackbird.controller.engine.actions.run_tasks import paused_stop
 from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId

@@ -10,11 +10,9 @@ from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.decide import decide
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.review import review_change, review_parent
-from git_blackbird.controller.engine.run_tasks import (
+from git_blackbird.controller.engine.actions.decide import decide
+from git_blackbird.controller.engine.actions.review import review_change, review_parent
+from git_blackbird.controller.engine.actions.run_tasks import (
     apply_change_request,
     ask_paused,
     ask_questions,
@@ -23,6 +21,8 @@ from git_blackbird.controller.engine.run_tasks import (
     send_feedback,
     start_task,
 )
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,

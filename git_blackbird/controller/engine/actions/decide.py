@@ -9,8 +9,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.run_tasks import restart_task
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError, error_notes

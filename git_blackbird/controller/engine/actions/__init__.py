@@ -1,0 +1,1 @@
+"""The handlers of the next actions, which the loop calls."""
