@@ -13,7 +13,7 @@ from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,
     label,
-    list_tasks,
+    state_of_ready,
     stopped_tasks,
     tree_of_tasks,
 )
@@ -81,9 +81,13 @@ def list_command(
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
-        stopped=stopped_tasks(workspace, plan),
+        stopped=stopped_tasks(state_of_ready(workspace, plan)),
     )
-    rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    rows = (
+        tree_of_tasks(plan, wanted)
+        if tree
+        else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
+    )
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     if record_end is None:
         fields = [

@@ -190,7 +190,6 @@ def _back_to(branch: OtherBranch) -> str:
 
 
 def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
-    """Return the refusal of a commit that would touch other work, with the commands that make way for it."""
     lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
     if len(plan.obstacles) > _MAX_NAMED:
         lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import (
-    require_readable,
-    require_unclaimed,
-    require_undecided,
-)
+from git_blackbird.controller.core.guards import require_readable, require_unclaimed, require_undecided
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
@@ -44,7 +45,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     workspace, task = engine.workspace, action.task
     if workspace.reviews_changes:
         # Fail before the work is done where its reviewers are missing.
-        engine.contexts.of_reviewers()
+        engine.contexts_of_reviewers()
     if is_work_deferred(workspace, engine.ui, task.id):
         return None
     if (left := engine.scope.starts_left) is not None:
@@ -59,7 +60,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = engine.workspace, restart.task
-    await engine.require_consent(engine.contexts.of_new_run())
+    await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
     if task.status is not Status.TODO:
