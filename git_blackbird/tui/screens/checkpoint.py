@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import ContentSwitcher, OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
@@ -48,7 +48,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
     def __init__(
         self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft, path_lister: PathLister
     ) -> None:
-        super().__init__()
+        keys = _KEYS if checkpoint.since_request is None else _KEYS_AFTER_REQUEST
+        super().__init__(TITLE, keys, "full")
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._draft = draft
@@ -56,6 +57,12 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._viewed: TreePair | None = None
 
     def compose(self) -> ComposeResult:
+        yield Static(
+            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
+        )
+        yield from super().compose()
+
+    def compose_body(self) -> ComposeResult:
         items = [
             ChoiceItem(
                 offer.choice,
@@ -66,18 +73,11 @@ class CheckpointScreen(ScrollingModal[Reply]):
             for offer in self.checkpoint.offers()
         ]
         start = [item.value for item in items].index(self.checkpoint.preselected)
-        yield Static(
-            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
-        )
-        with Vertical(classes="box full"):
-            yield Static(TITLE, classes="title", markup=False)
-            with ContentSwitcher(id="view", initial="summary-view"):
-                with VerticalScroll(id="summary-view", can_focus=False):
-                    yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
-                yield LineView(id="diff")
-            yield ChoiceList(items, start)
-            keys = _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
-            yield Static(keys, classes="keys", markup=False)
+        with ContentSwitcher(id="view", initial="summary-view"):
+            with VerticalScroll(id="summary-view", can_focus=False):
+                yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
+            yield LineView(id="diff")
+        yield ChoiceList(items, start)
 
     def on_mount(self) -> None:
         """Focus the list, and list the paths that a change request can mention."""
@@ -173,19 +173,13 @@ class RequestScreen(Modal[str]):
     def __init__(
         self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
     ) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
         self._path_lister = path_lister
         self._draft = draft
         self._first_text = draft.text or suggestion or ""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box wide"):
-            yield Static(self._title, classes="title", markup=False)
-            yield MentionEditor(self._path_lister, self._first_text)
-            yield Static(
-                "ctrl+s sends, @ names a file, esc goes back and keeps the text", classes="keys", markup=False
-            )
+    def compose_body(self) -> ComposeResult:
+        yield MentionEditor(self._path_lister, self._first_text)
 
     def insert(self, text: str) -> None:
         self.query_one(MentionEditor).insert(text)

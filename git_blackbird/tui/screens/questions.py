@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
@@ -36,31 +36,27 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
 
     def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
-        super().__init__()
-        self._task_id = task_id
+        number, count = position
+        title = f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
+        back = "shift+tab goes back, " if number > 1 else ""
+        super().__init__(title, f"enter answers, {back}esc leaves it open", "wide asking")
         self.question = question
-        self._number, self._count = position
+        self._number = number
         self._draft = draft
 
-    def compose(self) -> ComposeResult:
-        title = f"{self._task_id} asks" + (f" ({self._number} of {self._count})" if self._count > 1 else "")
+    def compose_body(self) -> ComposeResult:
         options, answer = self.question.options, self._draft.text
-        back = "shift+tab goes back, " if self._number > 1 else ""
-        with Vertical(classes="box wide asking"):
-            yield Static(title, classes="title", markup=False)
-            with VerticalScroll(can_focus=False):
-                yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
-            if options:
-                items = [ChoiceItem(text, clean_line(text)) for text in options]
-                items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
-                selected = options.index(answer) if answer in options else len(options) if answer else 0
-                yield ChoiceList(items, selected)
-            line = SingleLineInput(
-                "" if answer in options else answer, placeholder="your answer", select_on_focus=False
-            )
-            line.display = not options
-            yield line
-            yield Static(f"enter answers, {back}esc leaves it open", classes="keys", markup=False)
+        with VerticalScroll(can_focus=False):
+            yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
+        if options:
+            items = [ChoiceItem(text, clean_line(text)) for text in options]
+            items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
+            selected = options.index(answer) if answer in options else len(options) if answer else 0
+            yield ChoiceList(items, selected)
+        text = "" if answer in options else answer
+        line = SingleLineInput(text, placeholder="your answer", select_on_focus=False)
+        line.display = not options
+        yield line
 
     @property
     def read_widget(self) -> VerticalScroll:

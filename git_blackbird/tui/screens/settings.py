@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -92,7 +92,7 @@ class SettingsScreen(Modal[None]):
     def __init__(
         self, open_workspace: Callable[[], Workspace], watched_workspace: Callable[[], Workspace]
     ) -> None:
-        super().__init__()
+        super().__init__("Settings", _KEYS, "full")
         self._open = open_workspace
         self._watched = watched_workspace
         self._seen: Workspace | None = None
@@ -100,14 +100,11 @@ class SettingsScreen(Modal[None]):
         self._workspace: Workspace | None = None
         self._shown_name = ""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box full"):
-            yield Static("Settings", classes="title", markup=False)
-            yield SettingsTable(id="settings")
-            with VerticalScroll(id="about", can_focus=False):
-                yield Static("reading...", markup=False)
-            yield Static("", id="outcome", markup=False)
-            yield Static(_KEYS, classes="keys", markup=False)
+    def compose_body(self) -> ComposeResult:
+        yield SettingsTable(id="settings")
+        with VerticalScroll(id="about", can_focus=False):
+            yield Static("reading...", markup=False)
+        yield Static("", id="outcome", markup=False)
 
     def on_mount(self) -> None:
         self._table.focus()
@@ -294,21 +291,17 @@ class EditValueScreen(Modal[ConfigChange]):
     def __init__(
         self, key: Key, place: str, value: Value | None, save: Callable[[str], ConfigChange]
     ) -> None:
-        super().__init__()
+        super().__init__(f"{key.name} in {place}", "enter saves, esc goes back", "wide")
         self._key = key
-        self._place = place
         self._text = "" if value is None else plain_text(value)
         self._save = save
 
-    def compose(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         is_one_line = self._text.isprintable()
         fault = "" if is_one_line else "the present value has several lines; what you type replaces it"
-        with Vertical(classes="box wide"):
-            yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
-            yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
-            yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
-            yield Static(fault, id="fault", markup=False)
-            yield Static("enter saves, esc goes back", classes="keys", markup=False)
+        yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
+        yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
+        yield Static(fault, id="fault", markup=False)
 
     @work(exclusive=True)
     async def on_input_submitted(self, event: Input.Submitted) -> None:
