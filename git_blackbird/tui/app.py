@@ -33,8 +33,7 @@ from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunS
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
 from git_blackbird.tui.context import AppContext, Prepare
-from git_blackbird.tui.driver import ResilientDriver, is_terminal
-from git_blackbird.tui.input_guard import PAUSE_KEY
+from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen

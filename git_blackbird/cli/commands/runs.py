@@ -4,9 +4,9 @@ import json
 import sys
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
 from git_blackbird.cli.render.runs import commit_lines, run_lines, runs_table
-from git_blackbird.cli.syntax.show import NEWEST
+from git_blackbird.cli.render.tables import print_records, record_end_of, run_records
+from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
