@@ -23,7 +23,7 @@ from git_blackbird.messages.display.reviews import (
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
+from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
 
 def review(

@@ -14,7 +14,8 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views.stop import StatusChange, Stop
+from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.views import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8

@@ -1,7 +1,7 @@
 """Which agent runs, and with which settings."""
 
+from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.config.config import Config, ReviewerConfig

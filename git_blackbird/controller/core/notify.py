@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.agents.notify import NotifyProcess, start_notification
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import clean_line
@@ -14,9 +14,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views import Checkpoint, Event, Stop, StopReason
 
 _LIMIT_SECONDS = 30.0
 

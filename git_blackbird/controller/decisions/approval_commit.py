@@ -21,18 +21,16 @@ from git_blackbird.errors import (
     UnusableError,
 )
 from git_blackbird.git.commit.create import (
+    CommitInterruptedError,
     CommitRefusedError,
+    CommitWorkerKilled,
     CreatedCommit,
     HookRefusedError,
     IndexUpdateError,
+    commit_in_subprocess,
     update_index,
 )
 from git_blackbird.git.commit.plan import CommitPlan, LaterEdit, plan_commit
-from git_blackbird.git.commit.worker import (
-    CommitInterruptedError,
-    CommitWorkerKilled,
-    commit_in_subprocess,
-)
 from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
@@ -44,7 +42,7 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
+from git_blackbird.model.views import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
     PendingApproval,

@@ -23,7 +23,7 @@ from git_blackbird.model.entities.run import (
     Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
-from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.model.rules.status import StatusChange
 
 OUTSIDE = "HEAD moved during the run; not part of the change:"
 OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
