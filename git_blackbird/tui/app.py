@@ -88,7 +88,6 @@ class BlackbirdApp(AppContext):
 
     @cached_property
     def commands(self) -> "Commands":
-        """What the actions carry out."""
         from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
 
         return Commands(self)
@@ -98,7 +97,6 @@ class BlackbirdApp(AppContext):
         return self.runner.is_busy
 
     def get_default_screen(self) -> MainScreen:
-        """Start with the plan."""
         try:
             self.main.show_plan(self.watcher.plan())
         except BlackbirdError as error:

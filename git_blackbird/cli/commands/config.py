@@ -75,7 +75,6 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
-    """Say what a key is, and what each layer says of it."""
     yield f"  {key_text(layers.key)}"
     rows = [
         (Cell(row.effect), Cell(row.value), Cell(row.origin, dim=bool(row.origin)))

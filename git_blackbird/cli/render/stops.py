@@ -61,7 +61,6 @@ def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
 
 
 def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
-    """Yield what would be done, in order."""
     yield from (("resume of ", task) for task in foreseen.requests)
     yield from (("reviews of the change of ", task) for task in foreseen.changes)
     for task in foreseen.order:

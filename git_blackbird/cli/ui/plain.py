@@ -60,11 +60,9 @@ class StdinReader:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether someone types here."""
         return sys.stdin is not None and sys.stdin.isatty()
 
     def begin(self) -> None:
-        """Start a question."""
         if self.is_terminal:
             while not self._chunks.empty():
                 self._take(self._chunks.get_nowait())

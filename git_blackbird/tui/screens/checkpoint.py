@@ -84,7 +84,6 @@ class CheckpointScreen(ScrollingModal[Reply]):
         yield ChoiceList(items, start)
 
     def on_mount(self) -> None:
-        """Focus the list, and list the paths that a change request can mention."""
         self.query_one(ChoiceList).focus()
         self._path_lister.prepare(self.app)
 
@@ -198,7 +197,6 @@ class RequestScreen(Modal[str]):
         self._draft.save()
 
     def on_mention_editor_sent(self) -> None:
-        """Return the text, unless it is empty."""
         text = self.query_one(MentionEditor).text
         if text.strip():
             self._draft.text = text
@@ -278,7 +276,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
         self._draft.save()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Keep every keystroke in the draft."""
         if event.input.display:
             self._draft.text = event.value
 

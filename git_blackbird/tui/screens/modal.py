@@ -125,7 +125,6 @@ class ChoiceList(OptionList, Generic[T]):
 
     @property
     def _text_index(self) -> int | None:
-        """The item that takes a text."""
         items = enumerate(self.items)
         return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
 

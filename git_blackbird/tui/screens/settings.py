@@ -69,12 +69,10 @@ class SettingsTable(OptionList):
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
         index = self.highlighted
         return None if index is None or index >= len(self.rows) else self.rows[index]
 
     def show(self, rows: tuple[Row, ...], shorten: Shorten) -> None:
-        """Show a configuration."""
         old_name = self.current and _name_of(self.current)
         self.rows = rows
         names = [_name_of(row) for row in rows]
@@ -125,7 +123,6 @@ class SettingsScreen(Modal[None]):
 
     @work
     async def poll(self) -> None:
-        """Read the configuration if it has changed."""
         if self._seen is not self._watched():
             await self._read()
 
@@ -166,7 +163,6 @@ class SettingsScreen(Modal[None]):
         return clean_line(origin if self._workspace is None else shorten_path(self._workspace, origin), 1000)
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll the description of a key."""
         pane = self.query_one("#about", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
@@ -263,7 +259,6 @@ def _is_wrong(row: Row) -> bool:
 
 
 def _row_text(row: Row, shorten: Shorten) -> Content:
-    """Return the line of a key or a problem."""
     if isinstance(row, ConfigProblem):
         text = clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000)
         return Content.styled(text, STYLES[Style.WARNING])
@@ -275,7 +270,6 @@ def _row_text(row: Row, shorten: Shorten) -> Content:
 
 
 def _about(row: Row, shorten: Shorten) -> Iterator[StyledLine]:
-    """Yield the details of a row."""
     if isinstance(row, ConfigProblem):
         yield StyledLine(shorten(row.origin), Style.HEADING)
         yield from _warnings(f"{row.key}: {row.what}", row.hint)

@@ -124,7 +124,6 @@ class WrappedView(LineView):
         self._subject = subject
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the lines again if the width has changed."""
         del event
         if self._width != self.scrollable_content_region.width:
             self._wrap()

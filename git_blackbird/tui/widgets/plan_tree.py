@@ -82,7 +82,6 @@ class PlanTree(ScrollView, can_focus=True):
         return self._rows[self._cursor][1] if self._rows else None
 
     def shown_ids(self) -> tuple[str, ...]:
-        """Return the ids of the shown tasks, in order."""
         return tuple(task.id for _, task in self._rows)
 
     def show(self, plan: Plan, active: frozenset[TaskId], stopped: frozenset[TaskId] = NONE_STOPPED) -> None:
