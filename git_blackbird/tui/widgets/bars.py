@@ -72,7 +72,11 @@ _ALWAYS = frozenset({"help", "quit"})
 
 
 class KeyFooter(Widget, can_focus=False):
-    """One line, drawn only when the active keys change; a click presses a key."""
+    """One line, drawn only when the active keys change; a click presses a key.
+
+    Textual's Footer makes a widget of every key at each change, and where they do not fit it scrolls help
+    and quit out of sight.
+    """
 
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
 

@@ -73,7 +73,10 @@ _NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 
 
 class LineView(ScrollView, can_focus=False):
-    """Shows lines without wrapping them; scrolls both ways."""
+    """Shows lines without wrapping them; scrolls both ways.
+
+    Textual's Log has one style, and its RichLog renders every line when it is written.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 

@@ -166,7 +166,10 @@ class LiveEntry:
 
 
 class LiveLog(WrappedView, can_focus=True):
-    """The newest lines; scrolls with them unless someone has scrolled up."""
+    """The newest lines; scrolls with them unless someone has scrolled up.
+
+    Textual's RichLog neither wraps again in another width nor stays at its lines when the oldest go.
+    """
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)

@@ -100,7 +100,7 @@ class MentionArea(TextArea):
 
 
 class MentionEditor(Vertical):
-    """The text, with a picker of paths below it."""
+    """The text, with a picker of paths below it: Textual's Input, of one line, suggests one completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send", priority=True)]
 

@@ -47,7 +47,10 @@ Row = tuple[int, Task]
 
 
 class PlanTree(ScrollView, can_focus=True):
-    """Shows a plan, with a cursor, folding, filters and search."""
+    """Shows a plan, with a cursor, folding, filters and search.
+
+    Textual's Tree and DataTable keep an object for each row, and make all of them again for a filter.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(_CLASSES.values())
 
