@@ -1,6 +1,7 @@
 """``config`` reads, writes and removes keys; ``agent`` shows the agents, and which is chosen and why."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,7 +9,6 @@ from git_blackbird.cli.output import CommandContext, print_error
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.config import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
 from git_blackbird.messages.display.config import (
     key_text,
@@ -20,6 +20,9 @@ from git_blackbird.messages.display.config import (
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting
+
+if TYPE_CHECKING:
+    from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer
 
 
 def config(
@@ -96,6 +99,8 @@ _HEADINGS = ("  Agent", "Version", "State", "Login")
 
 
 def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
+    from git_blackbird.controller.queries.agents import view_agent, view_agents  # noqa: PLC0415  # keys need no agents
+
     workspace = open_workspace(call.environment)
     if name is None:
         agents = view_agents(workspace)
@@ -103,12 +108,12 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
         call.data("setup:AgentsOutput", agents)
         code = ExitCode.OK
     else:
-        code = _show_one(call, workspace, name)
+        code = _show_one(call, view_agent(workspace, name), workspace.settings.applied["agent"])
     call.warn_problems(workspace)
     return code
 
 
-def _list_lines(agents: AgentList) -> Iterator[str]:
+def _list_lines(agents: "AgentList") -> Iterator[str]:
     headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
     yield from render_table([headings, *map(_row, agents.agents)], None)
     yield ""
@@ -125,15 +130,15 @@ def _list_lines(agents: AgentList) -> Iterator[str]:
     yield "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
 
 
-def _model(reviewer: Reviewer, form: str) -> str:
+def _model(reviewer: "Reviewer", form: str) -> str:
     return f" {form.format(clean_line(reviewer.model))}" if reviewer.model else ""
 
 
-def _where(reviewer: Reviewer) -> str:
+def _where(reviewer: "Reviewer") -> str:
     return "read-only in the worktree" if reviewer.read_only else "in a throwaway checkout"
 
 
-def _row(view: AgentView) -> tuple[Cell | str, ...]:
+def _row(view: "AgentView") -> tuple[Cell | str, ...]:
     return (
         Cell(f"{'*' if view.is_chosen else ' '} {view.name}", bold=view.is_chosen),
         _cleaned(view.inspection.version),
@@ -142,7 +147,7 @@ def _row(view: AgentView) -> tuple[Cell | str, ...]:
     )
 
 
-def _state_cell(view: AgentView, otherwise: str) -> Cell:
+def _state_cell(view: "AgentView", otherwise: str) -> Cell:
     return Cell("can start", "green") if view.can_start else Cell(otherwise, "red")
 
 
@@ -154,9 +159,8 @@ def _cleaned(text: str | None) -> str:
     return clean_line(text or "", _MAX_LENGTH) or "-"
 
 
-def _show_one(call: CommandContext, workspace: Workspace, name: str) -> ExitCode:
-    view = view_agent(workspace, name)
-    call.lines(_agent_lines(view, workspace.settings.applied["agent"]))
+def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitCode:
+    call.lines(_agent_lines(view, choice))
     call.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
@@ -166,7 +170,7 @@ def _show_one(call: CommandContext, workspace: Workspace, name: str) -> ExitCode
     return error.exit_code
 
 
-def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
+def _agent_lines(view: "AgentView", choice: Setting) -> Iterator[str]:
     state = _state_cell(view, "cannot start")
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
     yield from render_facts(_facts(view, choice))
@@ -176,7 +180,7 @@ def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
 
 
-def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
+def _facts(view: "AgentView", choice: Setting) -> Iterator[tuple[str, str]]:
     inspection = view.inspection
     yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {_origin(choice)}"
     yield "program", _cleaned(inspection.program)
@@ -189,7 +193,7 @@ def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
         yield f"{reviewer.source} review", f"{made_by}: {_where(reviewer)}"
 
 
-def _abilities(view: AgentView) -> Iterator[tuple[str, Cell]]:
+def _abilities(view: "AgentView") -> Iterator[tuple[str, Cell]]:
     can = view.abilities
     for name, has in (
         ("continue a session", can.resume),
