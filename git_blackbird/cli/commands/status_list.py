@@ -3,9 +3,15 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.tables import label_cell, render_table
+from git_blackbird.cli.render.tables import (
+    label_cell,
+    list_records,
+    print_records,
+    record_end_of,
+    render_table,
+    status_records,
+)
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere

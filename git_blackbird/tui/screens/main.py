@@ -80,7 +80,6 @@ class MainScreen(Screen[None]):
         self.plan_tree.focus()
 
     def show_plan(self, plan: Plan) -> None:
-        """Show the plan while the records are read."""
         if self.view_state is None:
             self.plan_tree.show(plan, frozenset())
 
@@ -165,7 +164,6 @@ class MainScreen(Screen[None]):
         self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search while the text is typed."""
         self.plan_tree.searched = event.value.strip()
 
     def on_input_submitted(self) -> None:
