@@ -86,24 +86,20 @@ class Store:
         return plan
 
     def _load_plan(self) -> tuple[bytes, Plan]:
+        path = str(self.paths.plan)
         try:
-            return self._parse_plan()
+            data = self.plan_bytes()
+            if data is None:
+                hint = "`git blackbird init` makes one to start from"
+                raise UnusableError(f"plan file not found: {path}", hint=hint)  # noqa: TRY301  # as for others
+            # Another thread may read an older plan meanwhile: return what was read here.
+            parsed = self._parsed
+            if parsed is None or parsed[0] != data:
+                parsed = self._parsed = (data, parse_plan(data, path))
         except UnusableError as error:
             if self.paths.known_plan.exists():
                 error.hint = BROKEN_BY_AGENT
             raise
-
-    def _parse_plan(self) -> tuple[bytes, Plan]:
-        data = self.plan_bytes()
-        if data is None:
-            raise UnusableError(
-                f"plan file not found: {self.paths.plan}",
-                hint="`git blackbird init` makes one to start from",
-            )
-        # Another thread may read an older plan meanwhile: return what was read here.
-        parsed = self._parsed
-        if parsed is None or parsed[0] != data:
-            parsed = self._parsed = (data, parse_plan(data, str(self.paths.plan)))
         return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:

@@ -130,12 +130,6 @@ def run_git(
     return done
 
 
-def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
-    """Run ``git ARGS`` as if the user had typed it: see ``run_user_program``."""
-    # The git of the user's PATH is the one that must do the work.
-    return run_user_program(("git", *args), cwd=cwd, environ=environ)
-
-
 def run_user_program(
     command: Sequence[str],
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.change import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
@@ -113,17 +114,13 @@ def _bar(file: ChangedFile, most: int, room: int) -> str:
 
 
 def _total(files: Sequence[ChangedFile]) -> str:
-    parts = [f" {_counted(len(files), 'file')} changed"]
+    parts = [f" {counted(len(files), 'file')} changed"]
     additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
     if additions or not deletions:
-        parts.append(f"{_counted(additions, 'insertion')}(+)")
+        parts.append(f"{counted(additions, 'insertion')}(+)")
     if deletions or not additions:
-        parts.append(f"{_counted(deletions, 'deletion')}(-)")
+        parts.append(f"{counted(deletions, 'deletion')}(-)")
     return ", ".join(parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 _CONTEXT_LINES = 2
