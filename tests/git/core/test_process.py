@@ -12,8 +12,8 @@ from git_blackbird.git.core.process import (
     GitError,
     GitTimeoutError,
     _collected,
-    run_user_program,
     run_git,
+    run_user_program,
     without_git_env,
 )
 from tests.git.support import escaping
