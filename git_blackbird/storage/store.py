@@ -197,15 +197,13 @@ class Transaction:
         Raises SaveError.
         """
         paths = self._paths
-        moved: list[tuple[Path, Path]] = []
-        for folder in (paths.tmp, paths.task_runs(run.task_id)):
-            try:
-                aside = paths.move_obstacles(folder, run.id)
-            except OSError as error:
-                raise SaveError(paths.record(run.task_id, run.id), error) from error
-            if aside is not None:
-                moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
-        return tuple(moved)
+        try:
+            moved = [
+                paths.move_obstacles(folder, run.id) for folder in (paths.tmp, paths.task_runs(run.task_id))
+            ]
+        except OSError as error:
+            raise SaveError(paths.record(run.task_id, run.id), error) from error
+        return tuple(filter(None, moved))
 
     def begin_watch(self, run: Run) -> None:
         """Begin to note which record files our commands write; the run's own record is saved already.

@@ -225,7 +225,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         message = render_commit_message(task, run.id)
         made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
-        why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
+        why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
@@ -233,7 +233,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             hint = task_command("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
-        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
+        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.message}")
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error

@@ -55,18 +55,14 @@ _COMMIT = (
 
 
 class CommitRefusedError(UnusableError):
-    """Git, a hook or the signing program refused the commit; ``words`` is their error output."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
+    """Git, a hook or the signing program refused the commit; the message is their error output."""
 
 
 class HookRefusedError(CommitRefusedError):
-    """A user's hook refused the commit; ``output`` holds more lines of its output than ``words``."""
+    """A user's hook refused the commit; ``output`` holds more lines of its output than the message."""
 
-    def __init__(self, words: str, output: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
         self.output = output
 
 
