@@ -31,7 +31,7 @@ from git_blackbird.git.commit.create import (
     update_index,
 )
 from git_blackbird.git.commit.plan import CommitPlan, LaterEdit, plan_commit
-from git_blackbird.git.core.foreground import ALONG
+from git_blackbird.git.core.process import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
-from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.core.process import (
+    ALONG,
     Completed,
     operands,
     revisions,

@@ -7,15 +7,14 @@ import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import (
-    LOCAL_VARIABLES,
     Completed,
     GitError,
     GitTimeoutError,
     _collected,
     run_git,
     run_user_program,
-    without_git_env,
 )
+from git_blackbird.git.core.repository import LOCAL_VARIABLES, without_git_env
 from tests.git.support import escaping
 from tests.support import git
 
