@@ -27,15 +27,14 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_reset, undo_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.choices import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Decided
-from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.views import Checkpoint, Decided
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen

@@ -5,8 +5,8 @@ import pytest
 
 from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.choices import AGENT_NAMES
 from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.layers import AGENT_NAMES
 
 
 def test_agents_are_known_by_the_names_of_the_configuration() -> None:

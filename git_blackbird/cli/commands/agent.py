@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from git_blackbird.cli.commands.config import setting_row
-from git_blackbird.cli.output import CommandContext, Output, print_error, warn_problems
+from git_blackbird.cli.output import CommandContext, print_error
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
@@ -22,12 +22,12 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     workspace = open_workspace(call.environment)
     if name is None:
         agents = view_agents(workspace)
-        call.output.lines(_list_lines(agents))
-        call.output.data("setup:AgentsOutput", agents)
+        call.lines(_list_lines(agents))
+        call.data("setup:AgentsOutput", agents)
         code = ExitCode.OK
     else:
-        code = _show_one(call.output, workspace, name)
-    warn_problems(call.output, workspace)
+        code = _show_one(call, workspace, name)
+    call.warn_problems(workspace)
     return code
 
 
@@ -77,10 +77,10 @@ def _cleaned(text: str | None) -> str:
     return clean_line(text or "", _MAX_LENGTH) or "-"
 
 
-def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
+def _show_one(call: CommandContext, workspace: Workspace, name: str) -> ExitCode:
     view = view_agent(workspace, name)
-    output.lines(_agent_lines(view, workspace.settings.applied["agent"]))
-    output.data("setup:AgentOutput", view)
+    call.lines(_agent_lines(view, workspace.settings.applied["agent"]))
+    call.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
     # The object for programs has it already: one line is all that standard output gets.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from git_blackbird.cli.output import CommandContext, warn_problems
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key
+from git_blackbird.controller.config import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.config import (
@@ -33,7 +33,7 @@ def config(
         _say_written(call, written)
         return ExitCode.OK
     _say_settings(call, workspace, name)
-    warn_problems(call.output, workspace)
+    call.warn_problems(workspace)
     return ExitCode.OK
 
 
@@ -65,10 +65,10 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
     settings = workspace.settings
     names = list(settings.applied) if name is None else [require_key(name).name]
     layers = list(map(settings.layers_of, names))
-    call.output.lines(render_table([setting_row(one.applied) for one in layers], None))
+    call.lines(render_table([setting_row(one.applied) for one in layers], None))
     if name is not None:
-        call.output.lines(_layer_lines(layers[0]))
-    call.output.data("setup:ConfigOutput", settings=layers)
+        call.lines(_layer_lines(layers[0]))
+    call.data("setup:ConfigOutput", settings=layers)
 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
@@ -82,8 +82,8 @@ def _layer_lines(layers: KeyLayers) -> Iterator[str]:
 
 
 def _say_written(call: CommandContext, written: ConfigChange) -> None:
-    call.output.print(saved_text(written.key, written.value, written.place))
+    call.print(saved_text(written.key, written.value, written.place))
     stronger = written.overruled_by
     if stronger is not None:
-        call.output.warn(overruled_text(stronger))
-    call.output.data("setup:ConfigChangeOutput", written)
+        call.warn(overruled_text(stronger))
+    call.data("setup:ConfigChangeOutput", written)

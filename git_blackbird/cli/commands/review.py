@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, warn_problems, warn_records
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import paint, runs_table
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
@@ -23,7 +23,7 @@ from git_blackbird.messages.display.reviews import (
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
+from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
 
 def review(
@@ -40,7 +40,7 @@ def review(
         raise UsageError("--agent and --stream go with `review run`")
     if action != "dismiss" and reason is not None:
         raise UsageError("--reason goes with `review dismiss`")
-    if form is not None and (action != "show" or call.output.as_json):
+    if form is not None and (action != "show" or call.as_json):
         raise UsageError("--format goes with `review show`, without --json")
     if action == "show":
         return _show(call, task, wants_xml=form == "xml")
@@ -58,9 +58,9 @@ def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
         raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
     else:
         view = view_review(workspace, name)
-        call.output.lines(_parent_lines(view))
-        call.output.data("runs:ParentReviewOutput", view)
-    warn_problems(call.output, workspace)
+        call.lines(_parent_lines(view))
+        call.data("runs:ParentReviewOutput", view)
+    call.warn_problems(workspace)
     return ExitCode.OK
 
 
@@ -73,11 +73,11 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
             raise RequestError(
                 f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
             )
-        call.output.print(render_merged_xml(view.merged).rstrip("\n"))
+        call.print(render_merged_xml(view.merged).rstrip("\n"))
         return
-    call.output.lines(_change_lines(view, call.output))
-    call.output.data("runs:ChangeReviewOutput", view)
-    warn_records(call.output, view.faults)
+    call.lines(_change_lines(view, call))
+    call.data("runs:ChangeReviewOutput", view)
+    call.warn_records(view.faults)
 
 
 def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
@@ -98,10 +98,10 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     workspace = open_workspace(call.environment)
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)
-    call.output.print(f"dismissed the review of {result.parent.id}; it is {result.parent.status.value}")
+    call.print(f"dismissed the review of {result.parent.id}; it is {result.parent.status.value}")
     if result.dropped:
-        call.output.print(f"  its feedback is no longer pending for: {', '.join(result.dropped)}")
-    call.output.data("runs:DismissOutput", result, reason=reason.strip())
+        call.print(f"  its feedback is no longer pending for: {', '.join(result.dropped)}")
+    call.data("runs:DismissOutput", result, reason=reason.strip())
     return ExitCode.OK
 
 
@@ -115,7 +115,7 @@ def _parent_lines(view: ReviewView) -> Iterator[str]:
     yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
 
 
-def _change_lines(view: ChangeReviewView, output: Output) -> Iterator[str]:
+def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]:
     yield f"{click.style(view.task.id, bold=True)}  {clean_line(view.task.title)}"
     yield from render_facts(change_facts(view))
     if view.run is not None and view.merged is not None:
@@ -124,6 +124,6 @@ def _change_lines(view: ChangeReviewView, output: Output) -> Iterator[str]:
     yield from render_section("missing", change_missing(view))
     rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
     yield from render_section("rounds", render_table(rounds, None))
-    table = runs_table(view.about, output.environment.timestamp(), output.columns_less(2))
+    table = runs_table(view.about, call.environment.timestamp(), call.columns_less(2))
     yield from render_section("reviewers", table)
     yield from render_section("next", change_steps(view))

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from git_blackbird.cli.output import CommandContext, warn_problems, warn_records
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
 from git_blackbird.cli.render.runs import commit_lines, run_lines, runs_table
 from git_blackbird.cli.syntax.show import NEWEST
@@ -27,7 +27,7 @@ def runs(
     porcelain: bool,
     nul: bool,
 ) -> ExitCode:
-    record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
+    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
     if since_request and (mode != "diff" or run_id is not None):
@@ -42,7 +42,7 @@ def runs(
         _show_one(call, workspace, task_id, run_id)
     else:
         _list(call, workspace, task_id, limit, record_end)
-    warn_problems(call.output, workspace)
+    call.warn_problems(workspace)
     return ExitCode.OK
 
 
@@ -51,7 +51,7 @@ def _check_usage(
 ) -> None:
     if mode is not None and task_id is None:
         raise UsageError(f"--{mode} needs a TASK", hint=f"git blackbird runs TASK --{mode}")
-    if mode is not None and call.output.as_json:
+    if mode is not None and call.as_json:
         raise UsageError(f"--{mode} is text; it does not go with --json")
     if limit is not None and (run_id is not None or mode is not None):
         raise UsageError("--limit goes with a list of runs, not with one run")
@@ -66,15 +66,15 @@ def _list(
         listed = run_queries.runs_of_task(workspace, task_id, limit)
         none = f"no runs found for {strip_controls(task_id)}"
     if record_end is None:
-        now, columns = call.environment.timestamp(), call.output.columns
+        now, columns = call.environment.timestamp(), call.columns
         table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
-        call.output.lines(table or [none])
+        call.lines(table or [none])
         if listed.more:
-            call.output.print(f"and {listed.more} older")
-        call.output.data("runs:RunsOutput", listed)
+            call.print(f"and {listed.more} older")
+        call.data("runs:RunsOutput", listed)
     else:
-        print_records(call.output, run_records(listed.runs), record_end)
-    warn_records(call.output, listed.faults, listed.unconfirmed, listed.strays)
+        print_records(call, run_records(listed.runs), record_end)
+    call.warn_records(listed.faults, listed.unconfirmed, listed.strays)
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
@@ -85,8 +85,8 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     noted = with_noted(workspace, run)
     commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
-    call.output.lines(run_lines(run, call.output, prompt, logs, commit_lines(commits)))
-    call.output.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
+    call.lines(run_lines(run, call, prompt, logs, commit_lines(commits)))
+    call.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
 
 
 def _prompt_text(run: Run) -> str:
@@ -140,7 +140,7 @@ def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: st
         raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")
     accepted = accept_record(workspace, task_id, run_id)
     state = "" if accepted.status is None else f"; {task_id} is {accepted.status}"
-    call.output.print(strip_controls(f"accepted: {accepted.path}{state}"))
+    call.print(strip_controls(f"accepted: {accepted.path}{state}"))
     return ExitCode.OK
 
 

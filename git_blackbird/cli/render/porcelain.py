@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.model.base.sanitize import quoted_field
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.plan import Task
@@ -38,32 +38,27 @@ _RUN_FIELDS = (
 Record = Sequence[object]
 
 
-def record_end_of(output: Output, *, porcelain: bool, nul: bool) -> str | None:
+def record_end_of(call: CommandContext, *, porcelain: bool, nul: bool) -> str | None:
     """Return what ends a record with ``--porcelain`` and ``-z``; None without either.
 
     Raises click.UsageError when JSON is asked for as well.
     """
-    if output.as_json and (porcelain or nul):
+    if call.as_json and (porcelain or nul):
         raise click.UsageError("--json and --porcelain do not go together")
     return NUL if nul else LINE_END if porcelain else None
 
 
-def print_records(output: Output, records: Iterable[Record], end: str) -> None:
+def print_records(call: CommandContext, records: Iterable[Record], end: str) -> None:
     """Print records; in lines, a field that would break them is quoted as in C."""
-    join = _join_quoted if end == LINE_END else _join_unquoted
-    texts = (
-        join([_ABSENT if field is None or field == "" else str(field) for field in record])
-        for record in records
-    )
-    output.raw("".join(text + end for text in texts).encode(errors="replace"))
+    texts = (_record_text(record, end) for record in records)
+    call.raw("".join(text + end for text in texts).encode(errors="replace"))
 
 
-def _join_quoted(fields: Sequence[str]) -> str:
-    return "\t".join(map(quoted_field, fields))
-
-
-def _join_unquoted(fields: Sequence[str]) -> str:
-    """Join fields as they are; only the last may hold a tab, none may hold what ends the record."""
+def _record_text(record: Record, end: str) -> str:
+    """Join the fields. Ended by NUL, only the last may hold a tab, and none may hold what ends the record."""
+    fields = [_ABSENT if field is None or field == "" else str(field) for field in record]
+    if end == LINE_END:
+        return "\t".join(map(quoted_field, fields))
     *first, last = fields
     return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import click
 
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.model.entities.status import Status
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -33,10 +32,11 @@ def width_of(text: str) -> int:
     """Return the terminal columns that one line of text takes."""
     if text.isascii():
         return len(text)
-    return sum(map(_char_width, text))
+    return sum(map(char_width, text))
 
 
-def _char_width(char: str) -> int:
+def char_width(char: str) -> int:
+    """Return the terminal columns that one character takes."""
     if unicodedata.category(char) in _NO_WIDTH:
         return 0
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
@@ -48,7 +48,7 @@ def truncate(text: str, columns: int | None) -> str:
         return text
     fitting, used = [], 0
     for char in text:
-        used += _char_width(char)
+        used += char_width(char)
         if used > columns - 3:
             break
         fitting.append(char)
@@ -136,15 +136,3 @@ def status_cell(run: Run) -> Cell:
 def label_cell(label: str) -> Cell:
     """Write a task's label in its colour."""
     return Cell(label, COLORS.get(label))
-
-
-BAR = (
-    (Status.DONE, "#", "green"),
-    (Status.IN_PROGRESS, ">", "blue"),
-    (Status.QUEUED, ">", "blue"),
-    (Status.WAITING_USER, "?", "yellow"),
-    (Status.FAILED, "x", "red"),
-    (Status.BLOCKED, ".", None),
-    (Status.TODO, ".", None),
-    (Status.SKIPPED, "-", None),
-)

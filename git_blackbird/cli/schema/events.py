@@ -14,6 +14,7 @@ from git_blackbird.cli.schema.base import (
     parent_review_of,
 )
 from git_blackbird.controller.engine.dry_run import DryRun
+from git_blackbird.model import views
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import KeptPath, Summary, Totals
@@ -28,9 +29,7 @@ from git_blackbird.model.entities.run import (
     Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
-from git_blackbird.model.views import events as views
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.stop import StopReason
+from git_blackbird.model.views import Checkpoint, StopReason
 
 _TASK, _RUN, _TITLE = "The task.", "The run.", "The title of the task."
 

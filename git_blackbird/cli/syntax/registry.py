@@ -49,7 +49,7 @@ class CommandSpec(click.Command):
         return super().parse_args(ctx, args)
 
     def _call(self, *, as_json: bool, no_input: bool, **values: Any) -> ExitCode:
-        from git_blackbird.cli.output import CommandContext, Output  # noqa: PLC0415  # loads what commands share
+        from git_blackbird.cli.output import CommandContext  # noqa: PLC0415  # loads what commands share
 
         trace.event("command", self.name)
         module, function = self.code.split(":")
@@ -59,11 +59,11 @@ class CommandSpec(click.Command):
         state.as_json = as_json
         if state.begin is not None:
             state.begin()
-        output = Output(context.info_name or "", as_json, state.environment)
+        call = CommandContext(context.info_name or "", state.environment, as_json, no_input)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        code: ExitCode = body(CommandContext(state.environment, output, no_input), **values)
+        code: ExitCode = body(call, **values)
         return code
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import questionary
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import colored_pieces
 from git_blackbird.cli.ui.base import STDERR, AskingUI
 from git_blackbird.cli.ui.display import (
@@ -48,8 +48,8 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import (
+from git_blackbird.model.views import (
+    Checkpoint,
     Decided,
     Event,
     Notice,
@@ -95,10 +95,10 @@ _BELL = "\a"
 class TerminalUI(AskingUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
 
-    def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
-        self._display = LiveDisplay(colored=output.colored)
-        super().__init__(workspace, self._display, colored=output.colored, wants_output=wants_output)
-        self._prompts = Prompts(colored=output.colored)
+    def __init__(self, call: CommandContext, workspace: Workspace, *, wants_output: bool) -> None:
+        self._display = LiveDisplay(colored=call.colored)
+        super().__init__(workspace, self._display, colored=call.colored, wants_output=wants_output)
+        self._prompts = Prompts(colored=call.colored)
         self._meter = UsageMeter()
         self._activities: dict[RunId, LiveActivity] = {}
         self._activity: LiveActivity | None = None

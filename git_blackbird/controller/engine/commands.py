@@ -11,7 +11,7 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import change_of, why_not_resumable
 from git_blackbird.controller.decisions.record import record_decision, require_requestable
-from git_blackbird.controller.engine.actions.ask import only_answers
+from git_blackbird.controller.engine.actions.run_tasks import only_answers
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.change import reopen_reviews, require_change

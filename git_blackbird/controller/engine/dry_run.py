@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.ask import paused_stop
-from git_blackbird.controller.engine.actions.stop import parent_review_stop
-from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
+from git_blackbird.controller.engine.actions.run_tasks import paused_stop
+from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Task
@@ -26,7 +25,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
-from git_blackbird.model.views.stop import Stop
+from git_blackbird.model.views import Stop
 
 
 class DryRun(NamedTuple):

@@ -19,8 +19,7 @@ from git_blackbird.model.rules.attention import RETRIABLE
 from git_blackbird.model.rules.graph import ancestors, started_dependents
 from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.model.rules.status import StatusChange, apply_statuses
 from git_blackbird.storage.store import Transaction
 
 

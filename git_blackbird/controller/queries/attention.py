@@ -1,16 +1,18 @@
-"""Everything due, in order and in the words that every interface uses."""
+"""Everything due, and how much there is of what, in order and in the words that every interface uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
+from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
@@ -86,6 +88,29 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
         ],
     }
+
+
+_COUNTED = (
+    (Status.DONE, "done"),
+    (Status.IN_PROGRESS, "in progress"),
+    (Status.QUEUED, "queued"),
+    (Status.WAITING_USER, "waiting"),
+    (Status.FAILED, "failed"),
+    (Status.BLOCKED, "blocked"),
+    (Status.SKIPPED, "skipped"),
+)
+
+
+def counts_text(overview: StatusReport) -> str:
+    """Count the tasks by status in one line; "" for a plan without tasks."""
+    if not overview.leaves:
+        return ""
+    counts = overview.counts
+    parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
+    if counts[Status.TODO]:
+        parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
+    above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
+    return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
 def _parent_review(waiting: BlockedParentView) -> DueItem:

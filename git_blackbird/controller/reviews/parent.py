@@ -46,7 +46,7 @@ from git_blackbird.model.rules.reviews import (
     why_incomplete,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import RunEnded
+from git_blackbird.model.views import RunEnded
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmar
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.graph import describe_changes
-from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views import Level, Notice
 from git_blackbird.storage.ledger import WatchEnd
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 from git_blackbird.storage.store import Transaction

@@ -25,13 +25,14 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import (
     BY_REVIEWERS,
+    ChangeReviewView,
     GateState,
+    ReviewView,
     allows_done,
     merged_or_none,
     missing_texts,
     result_of,
 )
-from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from git_blackbird.model.config.choices import AgentName, ReviewMode
+from git_blackbird.model.config.layers import AgentName, ReviewMode
 
 Stricter = Literal["higher", "lower"]
 """Which of two values protects more: true, the larger number, the later choice; or the other way round."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import NO_HISTORY, History
+from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
@@ -270,3 +270,51 @@ def missing_texts(merged: "MergedReview", about: Sequence[Run]) -> tuple[str, ..
         reason = (tries[-1].error or "it gave no result") if tries else "there are no snapshots of the change"
         texts.append(f"the {source} review is missing: {reason}")
     return tuple(texts)
+
+
+class OutstandingFeedback(NamedTuple):
+    """Pending feedback for a leaf below a parent, and the command that sends it.
+
+    ``is_resumable``: the command continues the leaf's session; else it begins a new one.
+    """
+
+    task: Task
+    feedback: Feedback
+    command: str
+    is_resumable: bool
+
+
+class ReviewView(NamedTuple):
+    """The state of the review of one parent.
+
+    ``gate`` is None while the parent is not complete; ``open_children`` are unfinished, ``skipped`` were
+    skipped. ``said`` is the effective review, whether or not the children have changed since
+    (``is_present``); ``attempts`` are later ones without a verdict.
+    """
+
+    parent: Task
+    gate: GateState | None
+    open_children: tuple[TaskId, ...]
+    said: Run | None
+    is_present: bool
+    attempts: tuple[Run, ...]
+    outstanding: tuple[OutstandingFeedback, ...]
+    reviews: tuple[Run, ...]
+    skipped: tuple[TaskId, ...] = ()
+
+
+class ChangeReviewView(NamedTuple):
+    """The state of the reviews of a leaf's change.
+
+    ``run`` is its latest, None if it never ran, and ``merged`` the result of its reviews; ``about`` are the
+    records of its reviewers, ``rounds`` the reviewed runs, oldest first.
+    """
+
+    task: Task
+    run: Run | None
+    merged: "MergedReview | None"
+    about: tuple[Run, ...]
+    rounds: tuple[Run, ...]
+    max_rounds: int
+    is_on: bool
+    faults: tuple[RecordError, ...]

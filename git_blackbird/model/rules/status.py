@@ -3,10 +3,12 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, with_status
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -273,3 +275,22 @@ class PlanProgress:
             self._open_children[task.parent] -= 1
         is_new = not self._open_children[task.parent] and task.parent not in self._done
         return self._plan.tasks[task.parent] if is_new else None
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """The effects of a status change: the superseded runs, and the task's pending messages.
+
+    ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
+    undelivered feedback of a review that was dropped. ``commits`` has a line for each commit that its hook
+    had left to be recorded.
+    """
+
+    task_id: TaskId
+    status: Status
+    overtaken: tuple[Run, ...] = ()
+    pending: tuple[str, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    reopened: tuple[TaskId, ...] = ()
+    let_go: Feedback | None = None
+    commits: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ from git_blackbird.model.entities.decision import (
     reply_of,
 )
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
+from git_blackbird.model.views import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.line_view import DiffLines, LineView, diff_lines, to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister

@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
-from git_blackbird.controller.queries.attention import AttentionItem, attention_items
+from git_blackbird.controller.queries.attention import AttentionItem, attention_items, counts_text
 from git_blackbird.controller.queries.status import stopped_in
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line
@@ -19,7 +19,6 @@ from git_blackbird.tui.widgets.bars import (
     StatusBar,
     banner_text,
     next_item,
-    summary,
     warnings_text,
 )
 from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
@@ -110,7 +109,7 @@ class MainScreen(Screen[None]):
             _UNUSABLE if any(problem.fatal for problem in overview.problems) else "",
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
-            summary(overview),
+            counts_text(overview) or "the plan has no tasks",
             f"committing: {overview.approving.task.id}" if overview.approving else "",
             f"running: {overview.locked_by}" if overview.locked_by else "",
         ]

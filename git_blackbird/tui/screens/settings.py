@@ -13,8 +13,16 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from git_blackbird.controller.config.edit import NOT_OF_A_CLONE, ConfigChange, Scope, unset_key, write_key
-from git_blackbird.controller.config.view import Row, scope_of, settings_rows
+from git_blackbird.controller.config import (
+    NOT_OF_A_CLONE,
+    ConfigChange,
+    Row,
+    Scope,
+    scope_of,
+    settings_rows,
+    unset_key,
+    write_key,
+)
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine

@@ -15,7 +15,6 @@ from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.status import Status
 
 
 def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> AttentionItem | None:
@@ -67,19 +66,6 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
     why = f"\n  {clean_line(item.why)}" if item.why else ""
     # The key comes before what may be cut on a narrow screen.
     return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
-
-
-def summary(overview: StatusReport) -> str:
-    """Return the counts of tasks in one line."""
-    counts = overview.counts
-    words = [
-        f"{counts[status]} {status.value.replace('_', ' ')}"
-        for status in Status
-        if counts[status] and status is not Status.TODO
-    ]
-    if counts[Status.TODO]:
-        words.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
-    return f"{counted(overview.leaves, 'task')}: {', '.join(words)}" if words else "the plan has no tasks"
 
 
 _ALWAYS = frozenset({"help", "quit"})

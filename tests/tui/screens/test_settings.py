@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.controller.config.view import Row
+from git_blackbird.controller.config import Row
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.config.layers import ConfigProblem

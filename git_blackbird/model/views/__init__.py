@@ -1,1 +1,0 @@
-"""Values that user interfaces show."""
