@@ -31,7 +31,7 @@ from git_blackbird.git.commit.create import (
     update_index,
 )
 from git_blackbird.git.commit.plan import ChangeOrigin, CommitPlan, LaterEdit, plan_commit
-from git_blackbird.git.core.foreground import ALONG
+from git_blackbird.git.core.process import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
@@ -238,7 +238,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         message = render_commit_message(task, run.id)
         made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
-        why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
+        why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
@@ -246,7 +246,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             hint = task_command("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
-        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
+        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.message}")
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
