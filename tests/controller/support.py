@@ -25,7 +25,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop
-from tests.support import git
+from tests.support import set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -120,8 +120,7 @@ def put_plan(repo: Path, *tasks: Task) -> None:
 
 def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
-    for name, value in values.items():
-        git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+    set_config(repo, {name.replace("__", "."): value for name, value in values.items()})
 
 
 def agree_to_agent(repo: Path) -> None:
