@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import Value, with_value
+from git_blackbird.model.config.config import Config, Value, with_value
 
 PATIENCE_SECONDS = 120.0
 

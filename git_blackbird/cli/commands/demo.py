@@ -86,7 +86,6 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
 
 
 def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
-    """Name the commands that look further."""
     histories = workspace.plan_state().histories
     runs = [run for history in histories.values() for run in history.own]
     call.print("\nlook further:")

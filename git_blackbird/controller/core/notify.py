@@ -127,7 +127,6 @@ class NotifyingUI:
             self._started.append(started)
 
     def _report_failure(self) -> None:
-        """Report once that the command fails."""
         fault = next((process.fault for process in self._started if process.fault), None)
         self._started = [process for process in self._started if process.is_running]
         if fault is not None and not self._is_failure_reported:

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import (
-    require_readable,
-    require_unclaimed,
-    require_undecided,
-)
+from git_blackbird.controller.core.guards import require_readable, require_unclaimed, require_undecided
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -143,9 +139,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
-        return _approve(
-            workspace, state, ApprovalRequest(task, run, pair, runs[0].head_commit, strayed), decision
-        )
+        return _approve(workspace, state, ApprovalRequest(task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
