@@ -97,10 +97,16 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return home
 
 
+@pytest.fixture(scope="session")
+def new_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs one leaves an empty repository for the others to copy."""
+    return tmp_path_factory.mktemp("new") / "repo"
+
+
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
+def repo(sealed: Path, new_repository: Path, tmp_path: Path) -> Path:
     """An empty repository."""
-    path = tmp_path / "repo"
-    path.mkdir()
-    git(path, "init", "-q", "-b", "main")
-    return path
+    if not new_repository.exists():
+        new_repository.mkdir()
+        git(new_repository, "init", "-q", "-b", "main")
+    return Path(shutil.copytree(new_repository, tmp_path / "repo", symlinks=True))

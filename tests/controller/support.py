@@ -24,7 +24,7 @@ from git_blackbird.model.entities.run import DecisionState, Question, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.views import Checkpoint, Event, Notice, Stop
-from tests.support import git
+from tests.support import set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -119,8 +119,7 @@ def put_plan(repo: Path, *tasks: Task) -> None:
 
 def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
-    for name, value in values.items():
-        git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+    set_config(repo, {name.replace("__", "."): value for name, value in values.items()})
 
 
 def agree_to_agent(repo: Path) -> None:
