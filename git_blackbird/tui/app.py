@@ -29,7 +29,8 @@ from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views import Decided, Event, Level, Notice, RunStarted, Stop, StopReason
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
 from git_blackbird.tui.context import AppContext, Prepare
 from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal

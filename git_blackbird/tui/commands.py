@@ -35,7 +35,8 @@ from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.views import Checkpoint, Decided
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen

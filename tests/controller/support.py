@@ -23,7 +23,9 @@ from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import DecisionState, Question, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.views import Checkpoint, Event, Notice, Stop
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Notice
+from git_blackbird.model.views.stop import Stop
 from tests.support import set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)

@@ -7,7 +7,7 @@ import click
 
 from git_blackbird.cli.output import CommandContext, print_error
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
-from git_blackbird.controller.config import ConfigChange, Scope, require_key, unset_key, write_key
+from git_blackbird.controller.config.settings import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
 from git_blackbird.messages.display.config import (

@@ -15,7 +15,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.views import Stop
+from git_blackbird.model.views.stop import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8

@@ -21,7 +21,8 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
-from git_blackbird.model.views import Checkpoint, Event, RunEnded, RunOutput
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunEnded, RunOutput
 
 STDOUT = 1
 STDERR = 2

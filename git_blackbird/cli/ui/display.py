@@ -19,7 +19,8 @@ from git_blackbird.messages.display.format import UsageCost, render_duration, re
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question, RunStatus
-from git_blackbird.model.views import Checkpoint, Event, Level, Notice, RunEnded
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
 _FRAME_SECONDS = 0.1
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -9,7 +9,8 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import Checkpoint, Event, RunOutput, RunProgress
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 
 
 class JsonUI(BaseUI):

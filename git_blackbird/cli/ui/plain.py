@@ -24,8 +24,8 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import (
-    Checkpoint,
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import (
     Decided,
     Event,
     Level,

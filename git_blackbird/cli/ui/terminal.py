@@ -48,8 +48,8 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
-from git_blackbird.model.views import (
-    Checkpoint,
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import (
     Decided,
     Event,
     Notice,

@@ -14,7 +14,9 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Checkpoint, Event, Stop, StopReason
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _LIMIT_SECONDS = 30.0
 

@@ -18,7 +18,7 @@ from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.graph import subtree
+from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer

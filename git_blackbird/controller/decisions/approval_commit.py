@@ -42,7 +42,7 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import ApprovalCommit, CommitPreview, OtherBranch
+from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
     PendingApproval,

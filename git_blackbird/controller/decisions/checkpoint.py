@@ -30,7 +30,7 @@ from git_blackbird.model.rules.reviews import (
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
-from git_blackbird.model.views import Checkpoint, OtherBranch, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 

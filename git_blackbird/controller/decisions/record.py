@@ -50,7 +50,8 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
-from git_blackbird.model.views import ApprovalCommit, Decided, OtherBranch
+from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
+from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.notes import save_undo
 from git_blackbird.storage.paths import HIDDEN
 

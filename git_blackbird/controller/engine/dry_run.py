@@ -25,7 +25,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
-from git_blackbird.model.views import Stop
+from git_blackbird.model.views.stop import Stop
 
 
 class DryRun(NamedTuple):

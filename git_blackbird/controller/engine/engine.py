@@ -39,7 +39,8 @@ from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.views import Level, Notice, Stop
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
 _CALMER = {

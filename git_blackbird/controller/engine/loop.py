@@ -56,7 +56,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState, ready_tasks
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""

@@ -12,8 +12,8 @@ from git_blackbird.model.entities.history import pending_messages
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.attention import RETRIABLE
-from git_blackbird.model.rules.graph import ancestors, started_dependents
 from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses

@@ -18,6 +18,7 @@ from git_blackbird.model.entities.history import History, PendingMessages, Recor
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -26,7 +27,6 @@ from git_blackbird.model.rules.attention import (
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.state import (
     PlanState,

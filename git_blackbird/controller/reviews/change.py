@@ -54,7 +54,7 @@ from git_blackbird.model.rules.reviews import (
     round_of,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import ReviewsEnded, RunEnded
+from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _TRIES = 2

@@ -40,7 +40,7 @@ from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import RunEnded
+from git_blackbird.model.views.events import RunEnded
 
 
 @dataclass(frozen=True)

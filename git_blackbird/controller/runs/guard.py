@@ -18,8 +18,8 @@ from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.entities.run import Run, RunFields
-from git_blackbird.model.rules.graph import describe_changes
-from git_blackbird.model.views import Level, Notice
+from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.ledger import WatchEnd

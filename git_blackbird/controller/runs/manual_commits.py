@@ -31,7 +31,7 @@ from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.graph import readiness
+from git_blackbird.model.plan.graph import readiness
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import HIDDEN
 from git_blackbird.storage.store import Transaction

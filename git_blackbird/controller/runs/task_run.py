@@ -47,10 +47,10 @@ from git_blackbird.model.entities.cli_hints import decide_run_command, task_comm
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import readiness
+from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.views import RunEnded
+from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock
 

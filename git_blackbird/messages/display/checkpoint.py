@@ -23,7 +23,7 @@ from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views import Checkpoint, CommitPreview, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"

@@ -14,16 +14,8 @@ from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.views import (
-    Decided,
-    Event,
-    Level,
-    Notice,
-    ReviewsEnded,
-    RunEnded,
-    RunStarted,
-    Stop,
-)
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
+from git_blackbird.model.views.stop import Stop
 
 _LONGEST_REASON = 400
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})

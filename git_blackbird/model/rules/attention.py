@@ -15,7 +15,7 @@ from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors
+from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.reviews import is_complete
 from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
 from git_blackbird.model.rules.status import determines_status

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_decision_alive,
@@ -14,7 +15,6 @@ from git_blackbird.model.rules.attention import (
     paused_runs,
     pending_decisions,
 )
-from git_blackbird.model.rules.graph import ancestors
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,

@@ -12,7 +12,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback, completion_sig
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import subtree_leaves
+from git_blackbird.model.plan.graph import subtree_leaves
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.

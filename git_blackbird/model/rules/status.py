@@ -19,7 +19,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors, is_ready, unmet_deps
+from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})

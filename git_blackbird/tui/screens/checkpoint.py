@@ -29,7 +29,7 @@ from git_blackbird.model.entities.decision import (
     reply_of,
 )
 from git_blackbird.model.entities.run import DecisionState, Question
-from git_blackbird.model.views import Checkpoint, OtherBranch
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import LONGEST, DiffLines, LineView, diff_lines, to_content

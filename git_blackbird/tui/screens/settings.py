@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from git_blackbird.controller.config import (
+from git_blackbird.controller.config.settings import (
     NOT_OF_A_CLONE,
     ConfigChange,
     Row,

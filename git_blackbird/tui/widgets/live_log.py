@@ -24,7 +24,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import RunStatus, RunType
-from git_blackbird.model.views import (
+from git_blackbird.model.views.events import (
     Event,
     Level,
     Notice,

@@ -14,7 +14,7 @@ from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import StopReason
+from git_blackbird.model.views.stop import StopReason
 from tests import preloaded
 from tests.controller.support import (
     Person,

@@ -69,7 +69,8 @@ from git_blackbird.model.rules.reviews import (
 )
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.rules.status import derive_leaves
-from git_blackbird.model.views import Checkpoint, Event, RunProgress, RunStarted
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,

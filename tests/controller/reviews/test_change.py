@@ -26,7 +26,9 @@ from git_blackbird.model.entities.run import (
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.views import Checkpoint, Event, RunStarted, Stop, StopReason
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     Person,

@@ -31,7 +31,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import GateState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     QUIT,

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.controller.config import Row
+from git_blackbird.controller.config.settings import Row
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import ConfigProblem

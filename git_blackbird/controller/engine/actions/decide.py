@@ -23,7 +23,8 @@ from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunS
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Decided, Event, Level, Notice, Stop, StopReason
+from git_blackbird.model.views.events import Decided, Event, Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
 

@@ -24,7 +24,7 @@ from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
 from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def review_change(engine: Engine, action: ReviewChange, state: PlanState) -> Stop | None:

@@ -37,7 +37,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
