@@ -18,10 +18,9 @@ from benchmarks.bench import ROOT, Bench, say
 from benchmarks.measuring import Row, Sample, in_turns, run_call
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command import CommandParser
-from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import ExitCause, Limits, spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
-from git_blackbird.agents.protocol import LaunchSpec, RunRequest
+from git_blackbird.agents.protocol import LaunchSpec, RunRequest, child_environ
 
 _BYTES = 100_000_000
 _KILOBYTE = 1024

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pygit2
 
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import Value, with_value
+from git_blackbird.model.config.config import Config, Value, with_value
 
 PATIENCE_SECONDS = 120.0
 _USUAL_CONFIG = {

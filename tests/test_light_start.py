@@ -77,7 +77,7 @@ def test_completion_is_light(planned: Path, line: str) -> None:
 
 
 def test_the_process_that_makes_commits_is_light(planned: Path) -> None:
-    _, libraries = loaded(planned, "-c", "import git_blackbird.git.commit.worker")
+    _, libraries = loaded(planned, "-c", "import git_blackbird.git.commit.create")
     assert libraries & HEAVY == set()
 
 

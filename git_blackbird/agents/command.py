@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from git_blackbird.agents.failures import exit_text, last_line
 from git_blackbird.agents.protocol import (
     Agent,
     Capabilities,
@@ -23,9 +24,9 @@ from git_blackbird.agents.protocol import (
     build_session_uuid,
     render_schema,
 )
-from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
@@ -176,7 +177,7 @@ class CommandParser:
         if is_cut:
             whole_lines = text.partition("\n")[2]
             text = f"[the last of {self._seen} bytes]\n{whole_lines or text}"
-        message = one_line(last_line(stderr_tail))
+        message = clean_line(last_line(stderr_tail))
         error = f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)
         return AgentResult(
             succeeded=exit_code == 0 and not questions,

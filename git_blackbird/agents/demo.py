@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 from git_blackbird import __version__
 from git_blackbird.agents.command import render_context, session_environ
 from git_blackbird.agents.event_parser import EventParser, Line
-from git_blackbird.agents.failures import ProviderHelp
+from git_blackbird.agents.failures import ProviderHelp, exit_text, last_line
 from git_blackbird.agents.protocol import (
     Capabilities,
     LaunchSpec,
@@ -18,8 +18,8 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     build_session_uuid,
 )
-from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -120,7 +120,7 @@ class DemoParser(EventParser[_Event]):
             case _Session():
                 self._session = event.session_id or None
             case _Step():
-                yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), one_line(event.text))
+                yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), clean_line(event.text))
             case _Result():
                 self._result = event
 

@@ -1,5 +1,6 @@
 """Parse streams of events: lines to events, one JSON object a line among anything else, and the outcome."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_co
 from git_blackbird.model.entities.agent_io import AgentResult, Progress
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_MESSAGE_CHARACTERS = 8192
 E = TypeVar("E", bound=Lenient)
 Line = Annotated[E | tuple[Valid[E], ...], Field(union_mode="left_to_right"), Fallback(())]
 
@@ -137,3 +139,22 @@ class EventParser(ABC, Generic[E]):
         if failure is None and not self._printed:
             return find_refused_start(exit_code, stderr_tail, self._provider)
         return failure
+
+
+def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
+    """Return at most ``limit`` characters of ``text``."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def top_folders(*folders: str) -> tuple[str, ...]:
+    """Return the spellings of a worktree's top that a program may print, for ``inside``."""
+    tops = [folder.rstrip("/") for folder in folders if folder.startswith("/")]
+    return tuple(dict.fromkeys(path for top in tops for path in (top, os.path.realpath(top)) if path))
+
+
+def inside(path: str, tops: Sequence[str]) -> str:
+    """Return a path relative to the worktree's top; a path outside unchanged."""
+    for top in tops:
+        if path == top or path.startswith(f"{top}/"):
+            return path[len(top) :].strip("/") or "."
+    return path

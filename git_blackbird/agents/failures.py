@@ -7,8 +7,7 @@ searched, since a model may quote any of this.
 import re
 from dataclasses import dataclass
 
-from git_blackbird.agents.text import last_line, one_line
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.agent_io import AgentFailure
 from git_blackbird.model.entities.cli_hints import restart_command
@@ -222,7 +221,7 @@ def error_line(stderr: str) -> str:
     lines = stderr.splitlines()
     for line in reversed(lines):
         if _ERROR_LINE.match(line):
-            return one_line(line, 1000)
+            return clean_line(line, 1000)
     return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
 
 
@@ -241,3 +240,18 @@ def _explain_flag(line: str, provider: ProviderHelp) -> FailureMatch:
 def _is_given(flag: str, args: tuple[str, ...]) -> bool:
     """Whether a flag is among the arguments, also as ``--flag=value``."""
     return any(word == flag or word.startswith(f"{flag}=") for word in args)
+
+
+def last_line(text: str) -> str:
+    """Return the last visible line of ``text``, cleaned; "" if there is none."""
+    for line in reversed(text.splitlines()):
+        if cleaned := clean_line(line):
+            return cleaned
+    return ""
+
+
+def exit_text(exit_code: int | None) -> str:
+    """Return the end of a process as text, such as ``exit status 7`` or ``killed by signal 9``."""
+    if exit_code is None:
+        return "ended in an unknown way"
+    return f"killed by signal {-exit_code}" if exit_code < 0 else f"exit status {exit_code}"

@@ -10,12 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.agents.environment import without_outer_session
-from git_blackbird.agents.failures import ProviderHelp, error_line
-from git_blackbird.agents.protocol import ProbeResult
-from git_blackbird.agents.text import exit_text, last_line, one_line
+from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
+from git_blackbird.agents.protocol import ProbeResult, without_outer_session
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 
 _SECONDS = 30.0
 # The program must not update itself or send reports meanwhile.
@@ -33,7 +31,7 @@ class CommandOutput:
     @property
     def first_line(self) -> str:
         """The first visible line, cleaned; "" if there is none."""
-        return next(filter(None, map(one_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
+        return next(filter(None, map(clean_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
 
 
 @dataclass(frozen=True)

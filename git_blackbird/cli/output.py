@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -31,12 +31,17 @@ _SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(?P<lo
 
 
 @dataclass(frozen=True)
-class Output:
-    """Where one command prints, and in which form."""
+class CommandContext:
+    """One call of a command: its environment, where and in which form it prints, whether it may ask."""
 
     command: str
-    as_json: bool
     environment: Environment
+    as_json: bool
+    no_input: bool
+
+    def can_confirm(self, stream: TextIO) -> bool:
+        """Whether a person can be asked by a question on this stream."""
+        return not (self.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
 
     @cached_property
     def colored(self) -> bool:
@@ -109,6 +114,27 @@ class Output:
         click.echo(f"warning: {strip_controls(text)}", err=True)
         _hints(hint)
 
+    def warn_records(
+        self,
+        faults: "Iterable[RecordError]",
+        unconfirmed: "Iterable[UnconfirmedRecord]" = (),
+        strays: Iterable[str] = (),
+    ) -> None:
+        """Name every file among the records that cannot be read, that counts for nothing, or that is none."""
+        for fault in faults:
+            self.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
+        for record in unconfirmed:
+            self.warn(f"record ignored: {record.path}: {record.what}", record.command)
+        for path in strays:
+            self.warn(
+                f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
+            )
+
+    def warn_problems(self, workspace: "Workspace") -> None:
+        """Name what is wrong in the configuration; only commands that start or decide stop at it."""
+        for problem in workspace.settings.problems:
+            self.warn(str(problem), problem.hint)
+
 
 def event_line(event: "EventOutput") -> str:
     """Return one line of the event stream with its end."""
@@ -166,41 +192,6 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
 def _hints(hint: str | None) -> None:
     for line in (hint or "").splitlines():
         click.echo(f"hint: {strip_controls(line)}", err=True)
-
-
-class CommandContext(NamedTuple):
-    """One call of the program: its environment, its output, and whether a person may be asked."""
-
-    environment: Environment
-    output: Output
-    no_input: bool
-
-    def can_confirm(self, stream: TextIO) -> bool:
-        """Whether a person can be asked by a question on this stream."""
-        return not (self.output.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
-
-
-def warn_records(
-    output: Output,
-    faults: "Iterable[RecordError]",
-    unconfirmed: "Iterable[UnconfirmedRecord]" = (),
-    strays: Iterable[str] = (),
-) -> None:
-    """Name every file among the records that cannot be read, that counts for nothing, or that is none."""
-    for fault in faults:
-        output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
-    for record in unconfirmed:
-        output.warn(f"record ignored: {record.path}: {record.what}", record.command)
-    for path in strays:
-        output.warn(
-            f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
-        )
-
-
-def warn_problems(output: Output, workspace: "Workspace") -> None:
-    """Name what is wrong in the configuration; only commands that start or decide stop at it."""
-    for problem in workspace.settings.problems:
-        output.warn(str(problem), problem.hint)
 
 
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}

@@ -1,9 +1,10 @@
-"""The state of one worktree: read at any time, written only inside a transaction."""
+"""The state of one worktree: read at any time, written only inside a transaction, and its removal."""
 
 import contextlib
 import os
+import shutil
 import stat
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -14,6 +15,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import (
     OutsideError,
@@ -25,7 +27,7 @@ from git_blackbird.storage.files import (
 )
 from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
-from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.paths import OVERVIEW_NAME, Paths
 from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
 
@@ -84,24 +86,20 @@ class Store:
         return plan
 
     def _load_plan(self) -> tuple[bytes, Plan]:
+        path = str(self.paths.plan)
         try:
-            return self._parse_plan()
+            data = self.plan_bytes()
+            if data is None:
+                hint = "`git blackbird init` makes one to start from"
+                raise UnusableError(f"plan file not found: {path}", hint=hint)  # noqa: TRY301  # as for others
+            # Another thread may read an older plan meanwhile: return what was read here.
+            parsed = self._parsed
+            if parsed is None or parsed[0] != data:
+                parsed = self._parsed = (data, parse_plan(data, path))
         except UnusableError as error:
             if self.paths.known_plan.exists():
                 error.hint = BROKEN_BY_AGENT
             raise
-
-    def _parse_plan(self) -> tuple[bytes, Plan]:
-        data = self.plan_bytes()
-        if data is None:
-            raise UnusableError(
-                f"plan file not found: {self.paths.plan}",
-                hint="`git blackbird init` makes one to start from",
-            )
-        # Another thread may read an older plan meanwhile: return what was read here.
-        parsed = self._parsed
-        if parsed is None or parsed[0] != data:
-            parsed = self._parsed = (data, parse_plan(data, str(self.paths.plan)))
         return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
@@ -199,15 +197,13 @@ class Transaction:
         Raises SaveError.
         """
         paths = self._paths
-        moved: list[tuple[Path, Path]] = []
-        for folder in (paths.tmp, paths.task_runs(run.task_id)):
-            try:
-                aside = paths.move_obstacles(folder, run.id)
-            except OSError as error:
-                raise SaveError(paths.record(run.task_id, run.id), error) from error
-            if aside is not None:
-                moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
-        return tuple(moved)
+        try:
+            moved = [
+                paths.move_obstacles(folder, run.id) for folder in (paths.tmp, paths.task_runs(run.task_id))
+            ]
+        except OSError as error:
+            raise SaveError(paths.record(run.task_id, run.id), error) from error
+        return tuple(filter(None, moved))
 
     def begin_watch(self, run: Run) -> None:
         """Begin to note which record files our commands write; the run's own record is saved already.
@@ -289,3 +285,60 @@ class Transaction:
             move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)
         return aside
+
+
+def has_state(paths: Paths, shared: Path | None) -> bool:
+    """Whether there is anything to remove; ``shared`` is a state folder that also has files of the user."""
+    return any(os.path.lexists(place) for place in (*_state_places(paths, shared), paths.private))
+
+
+def list_own_files(paths: Paths, shared: Path | None, tracked: Iterable[str]) -> list[Path]:
+    """List the state that a person wrote: overview, configuration, drafts, and tracked files.
+
+    ``tracked`` are paths relative to the top of the worktree.
+    """
+    # Locks, and the forms from which drafts were made, are ours.
+    drafts = [
+        *sorted(paths.drafts.glob("*.*")),
+        *sorted(paths.drafts.glob("[0-9]*/*.*")),
+        *(path for _, path in text_drafts(paths)),
+    ]
+    if paths.state.is_symlink() or not paths.state.exists():
+        return drafts
+    written = {paths.state / OVERVIEW_NAME, paths.config, *(paths.state_root / name for name in tracked)}
+    taken = set(_state_places(paths, shared))
+    return [
+        path for path in sorted(written) if os.path.lexists(path) and taken & {path, *path.parents}
+    ] + drafts
+
+
+def remove_state(paths: Paths, shared: Path | None) -> None:
+    """Remove ``.blackbird/``, but not the user's own files if it is also the folder ``shared``.
+
+    Raises UnusableError naming what cannot be removed.
+    """
+    for place in _state_places(paths, shared):
+        remove(place)
+
+
+def _state_places(paths: Paths, shared: Path | None) -> list[Path]:
+    state = paths.state
+    is_shared = False
+    with contextlib.suppress(OSError):
+        is_shared = shared is not None and state.samefile(shared)
+    if not is_shared:
+        return [state]
+    # A worktree that is the user's HOME also has their own configuration and session locks there.
+    return [path for path in sorted(state.iterdir()) if path.name not in {"config.json", "sessions"}]
+
+
+def remove(place: Path) -> None:
+    """Remove a file, a link or a whole folder. Raises UnusableError naming what cannot be removed."""
+    try:
+        if place.is_symlink() or not place.is_dir():
+            place.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(place)
+    except OSError as error:
+        where = error.filename or place
+        raise UnusableError(f"cannot remove {where}: {error.strerror}", hint="make it writable") from error

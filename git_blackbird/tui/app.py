@@ -33,8 +33,7 @@ from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunS
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
 from git_blackbird.tui.context import AppContext, Prepare
-from git_blackbird.tui.driver import ResilientDriver, is_terminal
-from git_blackbird.tui.input_guard import PAUSE_KEY
+from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
@@ -90,7 +89,6 @@ class BlackbirdApp(AppContext):
 
     @cached_property
     def commands(self) -> "Commands":
-        """What the actions carry out."""
         from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
 
         return Commands(self)
@@ -100,7 +98,6 @@ class BlackbirdApp(AppContext):
         return self.runner.is_busy
 
     def get_default_screen(self) -> MainScreen:
-        """Start with the plan."""
         try:
             self.main.show_plan(self.watcher.plan())
         except BlackbirdError as error:

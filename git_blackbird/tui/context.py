@@ -19,7 +19,7 @@ from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.tui.input_guard import InputGuard
+from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp

@@ -6,10 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, TMP_FOLDER, child_environ
 from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import Agent, JsonObject, LaunchSpec, OutputParser, RunRequest
+from git_blackbird.agents.protocol import (
+    RUN_FOLDER_PREFIX,
+    TMP_FOLDER,
+    Agent,
+    JsonObject,
+    LaunchSpec,
+    OutputParser,
+    RunRequest,
+    child_environ,
+)
 from git_blackbird.model.entities.agent_io import AgentResult, Progress
 
 # Processes are found by this id: tests that run side by side must not stop each other's.

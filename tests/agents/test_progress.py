@@ -45,7 +45,7 @@ def answer(call: str, content: Any, *, is_error: bool = True) -> dict[str, Any]:
         (tool("MultiEdit", {"file_path": "/w/m"}), ProgressKind.EDITS, "m"),
         (tool("Bash", {"command": "make\n\tcheck"}), ProgressKind.RUNS, "make check"),
         (tool("Bash", {"command": "/w/run.sh"}), ProgressKind.RUNS, "/w/run.sh"),
-        (tool("Bash", {"command": "x" * 5000}), ProgressKind.RUNS, "x" * 199 + "…"),
+        (tool("Bash", {"command": "x" * 5000}), ProgressKind.RUNS, "x" * 197 + "..."),
         (tool("Agent", {"description": "look"}), ProgressKind.TOOL, "Agent look"),
         (tool("Write", {}), ProgressKind.TOOL, "Write"),
         (tool("Write", None), ProgressKind.TOOL, "Write"),

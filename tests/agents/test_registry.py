@@ -3,10 +3,10 @@ import sys
 
 import pytest
 
-from git_blackbird.agents.registry import AGENTS, load_agent
+from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.choices import AGENT_NAMES
 from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.layers import AGENT_NAMES
 
 
 def test_agents_are_known_by_the_names_of_the_configuration() -> None:
@@ -33,5 +33,5 @@ def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
 
 
 def test_the_names_of_the_agents_cost_no_pydantic() -> None:
-    script = "import sys, git_blackbird.agents.registry; print('pydantic' in sys.modules)"
+    script = "import sys, git_blackbird.agents; print('pydantic' in sys.modules)"
     assert subprocess.check_output((sys.executable, "-c", script), text=True) == "False\n"

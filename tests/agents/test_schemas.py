@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
-from git_blackbird.agents.registry import AGENTS, load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.config.config import Config
 from tests.agents.running import Stage, assign

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.storage.cleanup import list_own_files
 from git_blackbird.storage.drafts import (
     DraftFile,
     create_draft,
@@ -11,6 +10,7 @@ from git_blackbird.storage.drafts import (
     text_drafts,
 )
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import list_own_files
 
 
 def test_only_folders_of_texts_are_listed(tmp_path: Path) -> None:

@@ -15,10 +15,9 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.storage.cleanup import has_state, remove_state
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.store import Store
+from git_blackbird.storage.store import Store, has_state, remove_state
 from tests.storage.building import ODD, STAMP, all_files, make_layout
 
 A, B = TaskId("a"), TaskId("b")

@@ -26,9 +26,9 @@ from git_blackbird.agents.protocol import (
     is_uuid,
     render_schema,
 )
-from git_blackbird.agents.text import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import Rights
 
@@ -170,7 +170,7 @@ def _login_text(output: CommandOutput) -> str:
         status = _LOGIN_STATUS.validate_json(output.stdout)
     except ValueError:
         return output.first_line or "unknown"
-    method = one_line(status.auth_method)
+    method = clean_line(status.auth_method)
     if status.logged_in:
         return f"logged in by {method}" if method else "logged in"
     return "unknown" if status.logged_in is None else "not logged in"

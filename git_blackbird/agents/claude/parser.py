@@ -15,10 +15,17 @@ from git_blackbird.agents.claude.events import (
     System,
     UsageTotals,
 )
-from git_blackbird.agents.event_parser import EventParser
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, failure_hint, match_failure
+from git_blackbird.agents.event_parser import EventParser, bounded, inside, top_folders
+from git_blackbird.agents.failures import (
+    FailureMatch,
+    ProviderHelp,
+    error_line,
+    exit_text,
+    failure_hint,
+    match_failure,
+)
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 
 _KINDS = {
@@ -60,13 +67,13 @@ class ClaudeProgress:
                 call = self._calls.pop(block.tool_use_id, "")
                 if block.is_error:
                     why = _first_line(block) or "failed"
-                    yield Progress(ProgressKind.NOTE, one_line(f"{why}: {call}" if call else why))
+                    yield Progress(ProgressKind.NOTE, clean_line(f"{why}: {call}" if call else why))
 
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
-        subject = one_line(inside(value, self._tops) if name in _PATHS else value)
+        subject = clean_line(inside(value, self._tops) if name in _PATHS else value)
         kind = _KINDS.get(block.name) if subject else None
-        text = subject if kind else one_line(f"{block.name} {subject}")
+        text = subject if kind else clean_line(f"{block.name} {subject}")
         if block.id and len(self._calls) < _MAX_OPEN_CALLS:
             self._calls[block.id] = text
         if text:
@@ -75,9 +82,9 @@ class ClaudeProgress:
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
     if event.message.model == "<synthetic>":  # the program itself
-        return Progress(ProgressKind.NOTE, one_line(text))
+        return Progress(ProgressKind.NOTE, clean_line(text))
     if event.parent_tool_use_id:
-        return Progress(ProgressKind.NOTE, one_line(f"a subagent says: {text}"))
+        return Progress(ProgressKind.NOTE, clean_line(f"a subagent says: {text}"))
     return Progress(ProgressKind.SAYS, bounded(text))
 
 
@@ -85,7 +92,7 @@ def _first_line(answer: Block) -> str:
     parts = (answer.content,) if isinstance(answer.content, str) else [part.text for part in answer.content]
     line = next(filter(None, parts), "").strip().partition("\n")[0]
     line = line.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    return one_line(line, _FIRST_LINE_CHARACTERS)
+    return clean_line(line, _FIRST_LINE_CHARACTERS)
 
 
 def _system_text(event: System) -> str:
@@ -171,7 +178,7 @@ class ClaudeParser(EventParser[Event]):
                 self._steps.enter(event.cwd)
             case System():
                 if text := _system_text(event):
-                    yield Progress(ProgressKind.NOTE, one_line(text))
+                    yield Progress(ProgressKind.NOTE, clean_line(text))
             case Result():
                 yield self._end(event)
 
@@ -241,9 +248,9 @@ class ClaudeParser(EventParser[Event]):
         if not count:
             return None
         calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
-        return one_line(f"{calls} denied: {', '.join(names)}")
+        return clean_line(f"{calls} denied: {', '.join(names)}")
 
 
 def _error_of(result: Result) -> str:
     text = "; ".join(filter(None, result.errors)) or result.result
-    return one_line(text, 1000) or result.subtype or "a result without success"
+    return clean_line(text, 1000) or result.subtype or "a result without success"

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from git_blackbird.agents.event_parser import EventParser, Line
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure
+from git_blackbird.agents.event_parser import EventParser, Line, bounded, inside, top_folders
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
 from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
 
@@ -172,7 +172,7 @@ class CodexProgress:
 
 
 def _step(kind: ProgressKind, text: str) -> Iterator[Progress]:
-    if line := one_line(text):
+    if line := clean_line(text):
         yield Progress(kind, line)
 
 
@@ -273,7 +273,7 @@ class CodexParser(EventParser[Event]):
                 self._began = True
                 yield from self._end(event)
             case ErrorEvent():
-                message = one_line(unwrap(event.message))
+                message = clean_line(unwrap(event.message))
                 if message:
                     yield Progress(ProgressKind.NOTE, message)
 
@@ -292,17 +292,17 @@ class CodexParser(EventParser[Event]):
                 self._text = item.text
                 self._skipped_lines = self._lines.too_long
             case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
-                self._no_sandbox = one_line(item.aggregated_output)
+                self._no_sandbox = clean_line(item.aggregated_output)
             case "command_execution" | "file_change" if item.status == "completed":
                 self._worked = True
             case "error" if len(self._remarks) < _MAX_REMARKS:
-                self._remarks.append(one_line(item.message))
+                self._remarks.append(clean_line(item.message))
             case _:
                 pass
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         if self._failure is not None:
-            return one_line(self._failure, 1000) or "the turn failed, and no reason was given"
+            return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
         if not self._completed:
             message = _REQUEST.sub("", error_line(stderr_tail))
             return f"{exit_text(exit_code)} before the end of the turn" + (f": {message}" if message else "")
@@ -355,7 +355,7 @@ def _totals(usage: ThreadUsage) -> dict[str, float]:
 
 def _blocked(stderr_tail: str) -> str | None:
     """Describe the patches that the sandbox rejected, for which there is no event."""
-    reasons = [one_line(reason) for reason in _REJECTED_PATCH.findall(stderr_tail)]
+    reasons = [clean_line(reason) for reason in _REJECTED_PATCH.findall(stderr_tail)]
     if not reasons:
         return None
     patches = "1 patch was" if len(reasons) == 1 else f"{len(reasons)} patches were"

@@ -16,10 +16,9 @@ from pathlib import Path
 from signal import Signals
 
 from git_blackbird import trace
-from git_blackbird.agents.environment import RUN_ID_VARIABLE, TMP_FOLDER
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
-from git_blackbird.agents.protocol import LaunchSpec, OutputParser
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec, OutputParser
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.model.entities.agent_io import AgentResult, Progress

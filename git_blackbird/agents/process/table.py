@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.cli.commands.run import build_ui, run_loop
 from git_blackbird.cli.commands.status_list import show_status
-from git_blackbird.cli.output import CommandContext, Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER
 from git_blackbird.cli.ui.base import BaseUI, Writer
@@ -39,21 +39,19 @@ _MAX_ROUNDS = 5
 def demo(call: CommandContext, *, folder: str | None, auto: bool) -> ExitCode:
     place = Path(folder or DEMO_FOLDER)
     path = strip_controls(str(place))
-    inside = call._replace(environment=make_demo(call.environment, call.environment.cwd / place))
+    inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place))
     workspace = open_workspace(inside.environment)
-    call.output.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
-    code = _rehearse(inside, workspace) if auto else _execute(inside, workspace)
-    call.output.print("\n$ git blackbird status")
-    output = replace(call.output, command="status", environment=inside.environment)
-    show_status(inside._replace(output=output))
-    _print_hints(call.output, path, workspace)
+    call.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
+    if auto:
+        code = _rehearse(inside, workspace)
+    else:
+        with build_ui(inside, workspace, stream=False) as ui:
+            stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
+        code = show_stop(inside, stop, ui.shown_reviews)
+    call.print("\n$ git blackbird status")
+    show_status(replace(inside, command="status"))
+    _print_hints(call, path, workspace)
     return code
-
-
-def _execute(call: CommandContext, workspace: Workspace) -> ExitCode:
-    with build_ui(call, workspace, stream=False) as ui:
-        stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
-    return show_stop(call.output, stop, ui.shown_reviews)
 
 
 def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
@@ -63,9 +61,9 @@ def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
         stop = _perform(call, workspace, resumed)
         resumed = stop.held[0].resume[0] if stop.held and stop.held[0].resume else None
         if resumed is None and stop.reason is StopReason.FAILED and stop.task_id is not None:
-            call.output.print(f"$ git blackbird retry {stop.task_id}")
+            call.print(f"$ git blackbird retry {stop.task_id}")
             change = reset_task(workspace, stop.task_id)
-            show_status_change(call.output, change, f"reset {stop.task_id} to todo")
+            show_status_change(call, change, f"reset {stop.task_id} to todo")
         elif resumed is None and EXECUTE not in stop.next_steps:
             break
     return stop.exit_code
@@ -73,8 +71,8 @@ def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
 
 def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None) -> Stop:
     """Resume a task, or execute, with answers from the script."""
-    call.output.print(f"$ {EXECUTE if resumed is None else task_command('resume', resumed)}")
-    as_json = call.output.as_json
+    call.print(f"$ {EXECUTE if resumed is None else task_command('resume', resumed)}")
+    as_json = call.as_json
     with closing(Writer()) as writer:
         shown: UserInterface = PlainUI(workspace, writer, asks=False, wants_output=False)
         if as_json:
@@ -85,26 +83,25 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
         else:
             loop = resume_loop(workspace, ui, ResumeRequest(resumed))
         stop = run_loop(workspace, "demo", loop)
-    show_stop(call.output, stop, ui.shown_reviews)
+    show_stop(call, stop, ui.shown_reviews)
     return stop
 
 
-def _print_hints(output: Output, path: str, workspace: Workspace) -> None:
-    """Name the commands that look further."""
+def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
     histories = workspace.plan_state().histories
     runs = [run for history in histories.values() for run in history.own]
-    output.print("\nlook further:")
-    output.print(f"  cd {shlex.quote(path)}")
-    output.print("  git blackbird list --all --tree")
+    call.print("\nlook further:")
+    call.print(f"  cd {shlex.quote(path)}")
+    call.print("  git blackbird list --all --tree")
     if runs:
         first = min(runs, key=lambda run: run.sort_key)
-        output.print(f"  git blackbird runs {first.task_id}")
-        output.print(f"  git blackbird runs {first.task_id} {first.id}")
-        output.print(f"  git diff refs/blackbird/runs/{first.id}:base refs/blackbird/runs/{first.id}:head")
+        call.print(f"  git blackbird runs {first.task_id}")
+        call.print(f"  git blackbird runs {first.task_id} {first.id}")
+        call.print(f"  git diff refs/blackbird/runs/{first.id}:base refs/blackbird/runs/{first.id}:head")
     for task_id in (task_id for task_id in sorted(histories) if histories[task_id].reviews):
-        output.print(f"  {task_command('review show', task_id)}")
+        call.print(f"  {task_command('review show', task_id)}")
     if any(task.status is not Status.DONE for task in workspace.store.plan().leaves()):
-        output.print("  git blackbird execute    # goes on with whatever is due")
+        call.print("  git blackbird execute    # goes on with whatever is due")
 
 
 class ScriptedUI(BaseUI):

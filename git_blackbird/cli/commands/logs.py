@@ -22,12 +22,12 @@ def show_log(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool)
     if sys.stdout.isatty() and run_queries.page_text(workspace, (piece.encode() for piece in pieces)):
         return
     for piece in pieces:
-        call.output.write(piece)
+        call.write(piece)
 
 
 def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> Iterator[str]:
-    transcript = ProgressLog(colored=call.output.colored)
-    columns = call.output.columns
+    transcript = ProgressLog(colored=call.colored)
+    columns = call.columns
     blocks = filter(None, (transcript.render(step, columns) for step in saved_steps(workspace, run)))
     first = next(blocks, None)
     if first is None:
@@ -67,36 +67,36 @@ def follow_run(call: CommandContext, workspace: Workspace, run: Run, *, raw: boo
         _follow_steps(call, workspace, run, followed)
     ended = run_queries.reread(workspace, run)
     if ended.status is RunStatus.RUNNING:
-        call.output.warn(
+        call.warn(
             f"the process of run {run.id} is gone, but its record is still open",
             "`git blackbird execute` closes it",
         )
     else:
-        call.output.print_err(f"run {run.id} has ended: {ended.status.value} ({_command(run)})")
+        call.print_err(f"run {run.id} has ended: {ended.status.value} ({_command(run)})")
 
 
 def _follow_steps(call: CommandContext, workspace: Workspace, run: Run, followed: FollowedSteps) -> None:
-    transcript = ProgressLog(colored=call.output.colored)
+    transcript = ProgressLog(colored=call.colored)
     earlier = followed.earlier()
     if earlier.passed_over or not earlier.is_whole:
-        call.output.write(transcript.remark(f"earlier steps: {_command(run, '--log')}"))
+        call.write(transcript.remark(f"earlier steps: {_command(run, '--log')}"))
     has_steps = False
     for step in chain(earlier.steps, followed.live()):
-        block = transcript.render(step, call.output.columns)
+        block = transcript.render(step, call.columns)
         has_steps = has_steps or bool(block)
-        call.output.write(block)
+        call.write(block)
     if not has_steps:
         _write_streams(call, workspace, run)
     ended = run_queries.reread(workspace, run)
-    call.output.write(transcript.finish(ended.usage, ended.cost_usd))
+    call.write(transcript.finish(ended.usage, ended.cost_usd))
 
 
 def _write_streams(call: CommandContext, workspace: Workspace, run: Run) -> None:
     cleaners = {name: StreamSanitizer() for name in run_queries.STREAMS}
     for name, data in run_queries.follow(workspace, run):
-        call.output.write(cleaners[name].feed(data))
+        call.write(cleaners[name].feed(data))
     for cleaner in cleaners.values():
-        call.output.write(cleaner.finish())
+        call.write(cleaner.finish())
 
 
 def _command(run: Run, *options: str) -> str:

@@ -14,19 +14,19 @@ SCRIPTS = {"bash": "git-blackbird.bash", "zsh": "_git-blackbird", "fish": "git-b
 def schema(call: CommandContext, /, *, name: str | None) -> ExitCode:
     names, content = schema_names(), None
     if name is None:
-        call.output.print("\n".join(names))
+        call.print("\n".join(names))
     elif name not in names:
         raise UsageError(f"there is no schema {name!r}", hint="`git blackbird schema` lists them")
     else:
         text = Path(SCHEMAS, f"{name}.json").read_text(encoding="utf-8")
-        call.output.print(text.removesuffix("\n"))
+        call.print(text.removesuffix("\n"))
         names, content = [name], json.loads(text)
-    call.output.data("setup:SchemaOutput", names=names, schema_=content)
+    call.data("setup:SchemaOutput", names=names, schema_=content)
     return ExitCode.OK
 
 
 def completion(call: CommandContext, /, *, shell: str) -> ExitCode:
     text = (_SCRIPTS / SCRIPTS[shell]).read_text(encoding="utf-8")
-    call.output.print(text.removesuffix("\n"))
-    call.output.data("setup:CompletionOutput", shell=shell, script=text)
+    call.print(text.removesuffix("\n"))
+    call.data("setup:CompletionOutput", shell=shell, script=text)
     return ExitCode.OK

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, confirm
+from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import (
@@ -38,21 +38,19 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
         call.environment.forbid_agents("change the hooks")
     made = init_plan(workspace)
     place = workspace.paths.plan
-    call.output.print(f"{'created plan' if made else 'plan already exists'}: {strip_controls(str(place))}")
+    call.print(f"{'created plan' if made else 'plan already exists'}: {strip_controls(str(place))}")
     config = init_config(workspace) if made else None
     if config is not None:
-        call.output.print(
-            f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)"
-        )
+        call.print(f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)")
     if made:
-        call.output.print("next: git blackbird add --title TEXT --prompt TEXT")
+        call.print("next: git blackbird add --title TEXT --prompt TEXT")
     result = None
     if hooks is not False:
         from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted
 
         result = install_hook_and_report(call) if hooks else offer_hook(call)
     hook = None if result is None else result.outcome
-    call.output.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
+    call.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
     return ExitCode.OK
 
 
@@ -60,13 +58,13 @@ def validate(call: CommandContext) -> ExitCode:
     workspace = open_workspace(call.environment)
     faults = plan_file_faults(workspace)
     if faults:
-        call.output.print(f"invalid plan: {strip_controls(str(workspace.paths.plan))}")
+        call.print(f"invalid plan: {strip_controls(str(workspace.paths.plan))}")
         for fault in faults:
-            call.output.print(strip_controls(f"- {fault}"))
-        call.output.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
+            call.print(strip_controls(f"- {fault}"))
+        call.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
     else:
-        call.output.print("OK")
-    call.output.data("plan:ValidateOutput", valid=not faults, faults=faults)
+        call.print("OK")
+    call.data("plan:ValidateOutput", valid=not faults, faults=faults)
     return ExitCode.UNUSABLE if faults else ExitCode.OK
 
 
@@ -79,8 +77,8 @@ def add(
 ) -> ExitCode:
     new = NewTask(id=task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
     task = add_task(open_workspace(call.environment), new)
-    call.output.print(f"added {task.id}")
-    call.output.data("plan:AddOutput", id=task.id)
+    call.print(f"added {task.id}")
+    call.data("plan:AddOutput", id=task.id)
     return ExitCode.OK
 
 
@@ -90,7 +88,7 @@ def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitC
     workspace = open_workspace(call.environment)
     workspace.require_settings()
     show_status_change(
-        call.output, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
+        call, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
     )
     return ExitCode.OK
 
@@ -117,9 +115,9 @@ def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[s
 
         asks = call.can_confirm(sys.stderr)
         result = edit_in_editor(workspace, task_id, lambda fault: asks and _confirm_reedit(fault))
-    call.output.print(f"updated {result.task_id}" if result.fields else f"{result.task_id} is unchanged")
-    _warn_deadlock(call.output, result.deadlock)
-    call.output.data("plan:EditOutput", result)
+    call.print(f"updated {result.task_id}" if result.fields else f"{result.task_id} is unchanged")
+    _warn_deadlock(call, result.deadlock)
+    call.data("plan:EditOutput", result)
     return ExitCode.OK
 
 
@@ -147,9 +145,9 @@ def _field_values(options: "Mapping[str, str | bool | tuple[str, ...] | None]") 
     return values
 
 
-def _warn_deadlock(output: Output, deadlock: tuple[TaskId, ...] | None) -> None:
+def _warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) -> None:
     if deadlock is not None:
-        output.warn(
+        call.warn(
             f"these wait for one another forever: {' -> '.join(deadlock)}",
             "a parent is done when its children are: remove one of these dependencies",
         )
@@ -160,11 +158,11 @@ def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ..
         raise UsageError("name at least one dependency", hint=f"git blackbird deps {action} TASK DEP...")
     result = _DEPS_ACTIONS[action](open_workspace(call.environment), task_id, deps)
     if action == "set":
-        call.output.print(f"set {result.task_id} deps ({len(result.after.deps)})")
+        call.print(f"set {result.task_id} deps ({len(result.after.deps)})")
     else:
-        call.output.lines(_deps_lines(result, deps))
-    _warn_deadlock(call.output, result.deadlock)
-    call.output.data("plan:DepsOutput", result)
+        call.lines(_deps_lines(result, deps))
+    _warn_deadlock(call, result.deadlock)
+    call.data("plan:DepsOutput", result)
     return ExitCode.OK
 
 
@@ -184,35 +182,35 @@ def move(call: CommandContext, *, task_id: str, parent: str | None, index: int |
             "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
         )
     moved = move_task(open_workspace(call.environment), task_id, parent, index)
-    call.output.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
-    _print_followed(call.output, moved.followed)
+    call.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
+    _print_followed(call, moved.followed)
     if moved.not_undone:
-        call.output.print(f"  not reset, although they depend on it: {', '.join(moved.not_undone)}")
+        call.print(f"  not reset, although they depend on it: {', '.join(moved.not_undone)}")
     if moved.recreated:
         named = ", ".join(moved.recreated)
-        call.output.print(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
-    _warn_deadlock(call.output, moved.deadlock)
-    call.output.data("plan:MoveOutput", moved)
+        call.print(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
+    _warn_deadlock(call, moved.deadlock)
+    call.data("plan:MoveOutput", moved)
     return ExitCode.OK
 
 
-def _print_followed(output: Output, followed: Mapping[TaskId, Status]) -> None:
+def _print_followed(call: CommandContext, followed: Mapping[TaskId, Status]) -> None:
     if followed:
         named = ", ".join(f"{task_id} ({status.value})" for task_id, status in followed.items())
-        output.print(f"  also changed: {named}")
+        call.print(f"  also changed: {named}")
 
 
 def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
     workspace = open_workspace(call.environment)
     deleted = delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
-    call.output.print(f"deleted {counted(len(deleted.task_ids), 'task')}")
+    call.print(f"deleted {counted(len(deleted.task_ids), 'task')}")
     if deleted.detached:
-        call.output.print(f"removed from the dependencies of: {', '.join(deleted.detached)}")
+        call.print(f"removed from the dependencies of: {', '.join(deleted.detached)}")
     for run_id in deleted.dropped:
-        call.output.print(f"  the decision due on run {run_id} is dropped")
+        call.print(f"  the decision due on run {run_id} is dropped")
     for deleted_id, runs in deleted.runs.items():
         what = f"{counted(len(runs), 'run')} of {deleted_id}"
-        call.output.print(f"  kept: {what} ({task_command('runs', deleted_id)})")
-    _print_followed(call.output, deleted.followed)
-    call.output.data("plan:DeleteOutput", deleted)
+        call.print(f"  kept: {what} ({task_command('runs', deleted_id)})")
+    _print_followed(call, deleted.followed)
+    call.data("plan:DeleteOutput", deleted)
     return ExitCode.OK

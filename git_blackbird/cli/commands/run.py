@@ -134,7 +134,7 @@ def execute(
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if dry_run:
-        return show_dry_run(call.output, forecast(workspace, task_ids, limit))
+        return show_dry_run(call, forecast(workspace, task_ids, limit))
     return run_loop_command(
         call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), stream=stream
     )
@@ -193,7 +193,7 @@ def restart(
 def retry(call: CommandContext, task_id: str) -> ExitCode:
     workspace = open_workspace(call.environment)
     workspace.require_settings()
-    show_status_change(call.output, reset_task(workspace, task_id), f"reset {task_id} to todo")
+    show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
     return ExitCode.OK
 
 
@@ -225,7 +225,7 @@ def decide(
         state = workspace.plan_state()
         require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
     decision = Decision(states[0], options.read(workspace, task_id), branch_confirmed=any_branch)
-    return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
+    return show_recorded(call, record_decision(workspace, task_id, decision, run))
 
 
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]) -> Workspace:
@@ -241,17 +241,17 @@ def run_loop_command(
     """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.settings.problems:
         if not problem.fatal:
-            call.output.warn(str(problem), problem.hint)
+            call.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     with build_ui(call, workspace, stream=wants_stream) as ui:
-        stop = run_loop(workspace, call.output.command, prepare(ui))
-    return show_stop(call.output, stop, ui.shown_reviews)
+        stop = run_loop(workspace, call.command, prepare(ui))
+    return show_stop(call, stop, ui.shown_reviews)
 
 
 @contextlib.contextmanager
 def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[BaseUI]:
     """Yield the user interface that fits the call, and leave the terminal as it was."""
-    if call.output.as_json:
+    if call.as_json:
         from git_blackbird.cli.ui.json import JsonUI  # noqa: PLC0415  # one of three is needed
 
         with contextlib.closing(Writer()) as writer:
@@ -259,7 +259,7 @@ def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Ite
     elif not call.no_input and is_capable_terminal(call.environment.environ):
         from git_blackbird.cli.ui.terminal import TerminalUI  # noqa: PLC0415  # questionary is for terminals
 
-        with TerminalUI(call.output, workspace, wants_output=stream) as ui:
+        with TerminalUI(call, workspace, wants_output=stream) as ui:
             yield ui
     else:
         from git_blackbird.cli.ui.plain import PlainUI  # noqa: PLC0415  # one of three is needed
@@ -273,9 +273,9 @@ def _keys_go_to_pager(call: CommandContext) -> bool:
     """Whether a pager that git started reads the keys that would be an answer; warns if so."""
     is_paged = bool(call.environment.environ.get("GIT_PAGER_IN_USE")) and not sys.stdout.isatty()
     if is_paged and sys.stdin.isatty():
-        call.output.warn(
+        call.warn(
             "git's pager reads the keyboard, so no questions are asked",
-            f"`git --no-pager blackbird {call.output.command}` asks",
+            f"`git --no-pager blackbird {call.command}` asks",
         )
         return True
     return False

@@ -2,7 +2,7 @@
 
 import sys
 
-from git_blackbird.cli.output import CommandContext, Output, confirm
+from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.setup.install import (
     Component,
@@ -41,12 +41,12 @@ that says `Blackbird-Task: ID` as work on that task. A hook that is already ther
 def hooks(call: CommandContext, action: str) -> ExitCode:
     if action == "status":
         outcome, view = None, view_hook(call.environment)
-        _print_state(call.output, view)
+        _print_state(call, view)
     else:
         result = install_hook(call.environment) if action == "install" else uninstall_hook(call.environment)
         outcome, view = result.outcome, result.view
-        _print_result(call.output, result)
-    call.output.data("setup:HooksOutput", view, outcome=outcome)
+        _print_result(call, result)
+    call.data("setup:HooksOutput", view, outcome=outcome)
     return ExitCode.OK
 
 
@@ -57,7 +57,7 @@ def offer_hook(call: CommandContext) -> HookResult | None:
     view = view_hook(call.environment)
     if view.state is not HookState.ABSENT or view.blocked_reason is not None:
         return None
-    call.output.print(_OFFER)
+    call.print(_OFFER)
     return install_hook_and_report(call) if confirm("Install it?", default=True) else None
 
 
@@ -67,39 +67,39 @@ def install_hook_and_report(call: CommandContext) -> HookResult:
     Raises RequestError where something would be overwritten, UnusableError.
     """
     result = install_hook(call.environment)
-    _print_result(call.output, result)
+    _print_result(call, result)
     return result
 
 
-def _print_result(output: Output, result: HookResult) -> None:
+def _print_result(call: CommandContext, result: HookResult) -> None:
     view = result.view
     unchanged = result.outcome is HookAction.UNCHANGED
     words = f"{_STATE_WORDS[view.state]}:" if unchanged else _ACTION_WORDS[result.outcome]
-    output.print(f"{words} {clean_line(str(view.path), _MAX_LENGTH)}")
+    call.print(f"{words} {clean_line(str(view.path), _MAX_LENGTH)}")
     if view.state is HookState.INSTALLED:
-        _print_remarks(output, view)
+        _print_remarks(call, view)
 
 
-def _print_state(output: Output, view: HookStatus) -> None:
-    output.print(f"{_STATE_WORDS[view.state]}: {clean_line(str(view.path), _MAX_LENGTH)}")
+def _print_state(call: CommandContext, view: HookStatus) -> None:
+    call.print(f"{_STATE_WORDS[view.state]}: {clean_line(str(view.path), _MAX_LENGTH)}")
     for path in view.missing_programs:
-        output.print(f"  {clean_line(path, _MAX_LENGTH)} is gone; without it the hook does nothing")
+        call.print(f"  {clean_line(path, _MAX_LENGTH)} is gone; without it the hook does nothing")
     if view.blocked_reason is not None:
-        output.print(f"  installing is refused: {clean_line(view.blocked_reason, _MAX_LENGTH)}")
+        call.print(f"  installing is refused: {clean_line(view.blocked_reason, _MAX_LENGTH)}")
     elif view.state is HookState.ABSENT and view.other:
-        output.print("  another hook is there; it would be kept and run first")
-    _print_remarks(output, view)
+        call.print("  another hook is there; it would be kept and run first")
+    _print_remarks(call, view)
     if view.blocked_reason is None and view.state in {HookState.ABSENT, HookState.OUTDATED}:
-        output.print("next: git blackbird hooks install")
+        call.print("next: git blackbird hooks install")
 
 
-def _print_remarks(output: Output, view: HookStatus) -> None:
+def _print_remarks(call: CommandContext, view: HookStatus) -> None:
     if view.backup is not None and view.state is not HookState.ABSENT:
         runs = "runs first" if view.runs_aside else "is not executable and does not run"
         state = "is kept" if view.state is HookState.REPLACED else runs
-        output.print(f"  the previous hook {state}: {clean_line(str(view.backup), _MAX_LENGTH)}")
+        call.print(f"  the previous hook {state}: {clean_line(str(view.backup), _MAX_LENGTH)}")
     if view.shared is not None:
-        output.warn(view.shared)
+        call.warn(view.shared)
 
 
 def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: bool) -> ExitCode:
@@ -112,7 +112,7 @@ def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: b
     workspace = open_workspace(call.environment)
     installed = list_installed(workspace)
     for status in installed:
-        call.output.print(f"{status.part.value:<6}  {clean_line(status.text, _MAX_LENGTH)}")
+        call.print(f"{status.part.value:<6}  {clean_line(status.text, _MAX_LENGTH)}")
     if asks:
         offered = [
             status.part for status in installed if status.is_there and status.part in (chosen or default)
@@ -120,6 +120,6 @@ def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: b
         chosen = [part for part in offered if confirm(f"Remove {part.value}?", default=False)]
     removed = remove_parts(workspace, chosen, is_agreed=asks or yes) if chosen else ()
     names = ", ".join(status.part.value for status in removed)
-    call.output.print(f"removed: {names}" if names else "nothing was removed")
-    call.output.data("setup:DeinitOutput", removed=removed)
+    call.print(f"removed: {names}" if names else "nothing was removed")
+    call.data("setup:DeinitOutput", removed=removed)
     return ExitCode.OK

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, warn_problems, warn_records
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
@@ -15,12 +15,11 @@ from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import format_moment, undo_lines
+from git_blackbird.messages.display.format import format_moment, message_lines, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
@@ -33,13 +32,13 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
     workspace = open_workspace(call.environment)
     if name is not None:
         origin = find_origin(workspace, name)
-        call.output.lines(origin_lines(origin))
-        call.output.data("runs:ShowCommitOutput", origin)
+        call.lines(origin_lines(origin))
+        call.data("runs:ShowCommitOutput", origin)
     elif task_id is not None and wants_prompt:
         _show_prompt(call, workspace, task_id)
     elif task_id is not None:
         _show_task(call, workspace, task_id)
-    warn_problems(call.output, workspace)
+    call.warn_problems(workspace)
     return ExitCode.OK
 
 
@@ -49,48 +48,48 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     view = view._replace(history=replace(view.history, runs=runs))
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
-    lines = _lines(view, call.output, commit_lines(commits))
-    call.output.lines((*lines, *worktree_lines(elsewhere)))
-    call.output.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
-    warn_records(call.output, view.unreadable, view.unconfirmed)
+    lines = _lines(view, call, commit_lines(commits))
+    call.lines((*lines, *worktree_lines(elsewhere)))
+    call.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
+    call.warn_records(view.unreadable, view.unconfirmed)
 
 
 def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> None:
     from git_blackbird.controller.queries.prompt_preview import preview  # noqa: PLC0415  # loads what knows the agents
 
     view = preview(workspace, task_id)
-    call.output.print(strip_controls(view.text).rstrip("\n"))
+    call.print(strip_controls(view.text).rstrip("\n"))
     overview = view.overview
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
-        call.output.print_err(f"the agent is also told about the project, from {part}{overview.file}")
-    call.output.data("runs:ShowPromptOutput", view, task=task_id)
+        call.print_err(f"the agent is also told about the project, from {part}{overview.file}")
+    call.data("runs:ShowPromptOutput", view, task=task_id)
 
 
 _MAX_RUNS = 5
 
 
-def _lines(view: TaskView, output: Output, commits: Iterable[str]) -> Iterator[str]:
+def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iterator[str]:
     """Format everything of one task; the commits of its runs are lines already."""
     task = view.task
     label = label_cell(view.label)
     criteria = [f"- {clean_line(criterion)}" for criterion in task.acceptance_criteria]
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
-    yield from render_table(_facts(view), output.columns)
+    yield from render_table(_facts(view), call.columns)
     yield from render_section("description", strip_controls(task.description).splitlines())
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    yield from render_section("depends on", render_table(map(_row, view.deps), output.columns))
-    yield from render_section("needed by", render_table(map(_row, view.dependents), output.columns))
+    yield from render_section("depends on", render_table(map(_row, view.deps), call.columns))
+    yield from render_section("needed by", render_table(map(_row, view.dependents), call.columns))
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
-    yield from render_section("due", _due(view, output.columns_less(6)))
+    yield from render_section("due", _due(view, call.columns_less(6)))
     yield from render_section("rejected change", undo_lines(view.undo or Undo()))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
-    yield from render_section("sent with the next start", _messages(new))
-    yield from render_section("sent before, repeated until the task is done", _messages(repeated))
-    yield from render_section("runs", _runs(view, output))
+    yield from render_section("sent with the next start", message_lines(new))
+    yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
+    yield from render_section("runs", _runs(view, call))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
 
@@ -137,21 +136,9 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield f"    {task_command('retry', view.task.id)}"
 
 
-def _messages(messages: PendingMessages) -> Iterator[str]:
-    review = messages.review
-    if review is not None:
-        where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
-        yield f"from the review of {where}:"
-        yield from (f"  {line}" for line in strip_controls(review.feedback).splitlines())
-    for text in messages.texts:
-        yield from strip_controls(text).splitlines()
-    for answer in messages.answers:
-        yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
-
-
-def _runs(view: TaskView, output: Output) -> Iterator[str]:
+def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
     runs = view.history.runs[::-1]
-    yield from runs_table(runs[:_MAX_RUNS], output.environment.timestamp(), output.columns_less(2))
+    yield from runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), call.columns_less(2))
     if len(runs) > _MAX_RUNS:
         yield f"and {len(runs) - _MAX_RUNS} more: {task_command('runs', view.task.id)}"
 

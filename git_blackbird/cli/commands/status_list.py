@@ -2,10 +2,16 @@
 
 import gc
 
-from git_blackbird.cli.output import CommandContext, warn_problems, warn_records
-from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.tables import label_cell, render_table
+from git_blackbird.cli.render.tables import (
+    label_cell,
+    list_records,
+    print_records,
+    record_end_of,
+    render_table,
+    status_records,
+)
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
@@ -13,7 +19,7 @@ from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,
     label,
-    list_tasks,
+    state_of_ready,
     stopped_tasks,
     tree_of_tasks,
 )
@@ -24,7 +30,7 @@ from git_blackbird.model.entities.status import Status
 
 
 def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
-    return show_status(call, record_end_of(call.output, porcelain=porcelain, nul=nul))
+    return show_status(call, record_end_of(call, porcelain=porcelain, nul=nul))
 
 
 def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
@@ -33,17 +39,17 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
     overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
-        call.output.lines(status_lines(overview, elsewhere, call.output))
-        call.output.data("status:StatusOutput", overview, other_worktrees=elsewhere)
+        call.lines(status_lines(overview, elsewhere, call))
+        call.data("status:StatusOutput", overview, other_worktrees=elsewhere)
     else:
-        print_records(call.output, status_records(overview), record_end)
-    warn_records(call.output, overview.unreadable, overview.unconfirmed)
-    warn_problems(call.output, workspace)
+        print_records(call, status_records(overview), record_end)
+    call.warn_records(overview.unreadable, overview.unconfirmed)
+    call.warn_problems(workspace)
     return ExitCode.OK
 
 
 def tui(call: CommandContext) -> ExitCode:
-    if call.output.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
+    if call.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
         return show_status(call)
     with gc_paused():
         from git_blackbird.controller.queries.watcher import WorktreeWatcher  # noqa: PLC0415  # readers need it not
@@ -71,7 +77,7 @@ def list_command(
     porcelain: bool,
     nul: bool,
 ) -> ExitCode:
-    record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
+    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if status_name is not None and which in {"ready", "blocked"}:
         raise UsageError(f"--status and --{which} do not go together")
     workspace = open_workspace(call.environment)
@@ -81,18 +87,22 @@ def list_command(
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
-        stopped=stopped_tasks(workspace, plan),
+        stopped=stopped_tasks(state_of_ready(workspace, plan)),
     )
-    rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    rows = (
+        tree_of_tasks(plan, wanted)
+        if tree
+        else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
+    )
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     if record_end is None:
         fields = [
             ("  " * depth + task.id, label_cell(word), clean_line(task.title)) for depth, task, word in listed
         ]
         empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
-        call.output.lines(render_table(fields, call.output.columns) or [empty])
-        call.output.data("plan:ListOutput", listed)
+        call.lines(render_table(fields, call.columns) or [empty])
+        call.data("plan:ListOutput", listed)
     else:
-        print_records(call.output, list_records(listed), record_end)
-    warn_problems(call.output, workspace)
+        print_records(call, list_records(listed), record_end)
+    call.warn_problems(workspace)
     return ExitCode.OK

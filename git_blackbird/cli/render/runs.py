@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import (
     Cell,
     bounded,
@@ -21,6 +21,7 @@ from git_blackbird.messages.display.format import (
     format_moment,
     format_seconds,
     outside_lines,
+    question_line,
     render_path,
     render_totals,
     run_seconds,
@@ -80,19 +81,19 @@ def _row(run: Run, now: str) -> tuple[Cell | str, ...]:
 
 
 def run_lines(
-    run: Run, output: Output, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
+    run: Run, call: CommandContext, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
 ) -> Iterator[str]:
     """Write one run: its prompt, result, changes, commits, cost and decision.
 
     ``commits`` are lines already.
     """
-    now = output.environment.timestamp()
+    now = call.environment.timestamp()
     status = status_cell(run)
     name = click.style(f"run {run.id}", bold=True)
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
-    yield from render_section("asked", _questions(run))
+    yield from render_section("asked", map(question_line, run.questions))
     yield from render_section("verdict", verdict_lines(run, paint))
     yield from render_section("found", result_lines(run))
     yield from render_section("reviews", merged_lines(run))
@@ -158,12 +159,6 @@ def _decision_text(run: Run) -> str:
     when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
     words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""
     return f"{state}{when}{words}"
-
-
-def _questions(run: Run) -> Iterator[str]:
-    for question in run.questions:
-        options = f" ({', '.join(question.options)})" if question.options else ""
-        yield f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
 
 
 def _bounded(text: str) -> list[str]:

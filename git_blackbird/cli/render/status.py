@@ -6,11 +6,12 @@ from operator import attrgetter
 
 import click
 
-from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.tables import BAR, bounded, render_section, render_table, truncate
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import (
     CUT_OFF,
     DueItem,
+    counts_text,
     decision_reason,
     due_groups,
     reviews_said,
@@ -20,9 +21,9 @@ from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
 from git_blackbird.messages.display.format import (
-    counted,
     format_moment,
     format_seconds,
+    question_line,
     review_word,
     run_seconds,
 )
@@ -42,22 +43,26 @@ _MORE = {
 }
 BAR_WIDTH = 60
 MAX_LISTED = 8
-_COUNTED = (
-    (Status.DONE, "done"),
-    (Status.IN_PROGRESS, "in progress"),
-    (Status.QUEUED, "queued"),
-    (Status.WAITING_USER, "waiting"),
-    (Status.FAILED, "failed"),
-    (Status.BLOCKED, "blocked"),
-    (Status.SKIPPED, "skipped"),
+_NO_TASKS = "the plan has no tasks; `git blackbird add --title TEXT --prompt TEXT` adds one"
+_BAR = (
+    (Status.DONE, "#", "green"),
+    (Status.IN_PROGRESS, ">", "blue"),
+    (Status.QUEUED, ">", "blue"),
+    (Status.WAITING_USER, "?", "yellow"),
+    (Status.FAILED, "x", "red"),
+    (Status.BLOCKED, ".", None),
+    (Status.TODO, ".", None),
+    (Status.SKIPPED, "-", None),
 )
 
 
-def status_lines(overview: StatusReport, elsewhere: Iterable[RunElsewhere], output: Output) -> Iterator[str]:
+def status_lines(
+    overview: StatusReport, elsewhere: Iterable[RunElsewhere], call: CommandContext
+) -> Iterator[str]:
     """Write the whole screen."""
-    now = output.environment.timestamp()
-    columns = output.columns_less(2)
-    yield _summary(overview)
+    now = call.environment.timestamp()
+    columns = call.columns_less(2)
+    yield counts_text(overview) or _NO_TASKS
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
     yield from render_section("running", _running(overview, now))
@@ -76,21 +81,10 @@ def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
     return render_section("in other worktrees", lines)
 
 
-def _summary(overview: StatusReport) -> str:
-    if not overview.leaves:
-        return "the plan has no tasks; `git blackbird add --title TEXT --prompt TEXT` adds one"
-    counts = overview.counts
-    parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
-    if counts[Status.TODO]:
-        parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
-    above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
-    return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
-
-
 def _bar(overview: StatusReport, columns: int) -> str:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
     counts = overview.counts
-    parts = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
+    parts = [(mark, color, counts[status]) for status, mark, color in _BAR if counts[status]]
     widths = [max(1, columns * count // overview.leaves) for _, _, count in parts]
     largest = widths.index(max(widths))
     widths[largest] += max(0, columns - sum(widths))
@@ -157,9 +151,7 @@ def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
 
 def _pending_lines(item: PendingItem, columns: int | None) -> Iterator[str]:
     if item.kind is PendingKind.ANSWERS:
-        for question in item.questions:
-            options = f" ({', '.join(question.options)})" if question.options else ""
-            yield truncate(f"{clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
+        yield from (truncate(question_line(question), columns) for question in item.questions)
     if verdict := reviews_said(item):
         yield f"{verdict} ({task_command('review show', item.task.id)})"
     if reason := decision_reason(item):

@@ -2,34 +2,35 @@
 
 from collections.abc import Collection, Iterator
 
-from git_blackbird.cli.output import Output, ignore_broken_pipe
+from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.cli.render.tables import bounded
 from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
-from git_blackbird.messages.display.format import render_reset, undo_lines
+from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views.stop import StatusChange, Stop
+from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.views.stop import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
 
 
-def show_stop(output: Output, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
+def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
     """Say why the call ended and what to do next, less the reviews shown already; return the exit code."""
     with ignore_broken_pipe():
-        output.lines(_reasons(stop, shown))
-        output.lines(render_next_steps(stop))
+        call.lines(_reasons(stop, shown))
+        call.lines(render_next_steps(stop))
         blocked = sorted(stop.blocked.items())
         lines = [f"blocked: {task_id} waits for {', '.join(deps)}" for task_id, deps in blocked]
-        output.lines(bounded(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
-        output.event("events:StopEvent", stop)
+        call.lines(bounded(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
+        call.event("events:StopEvent", stop)
     return stop.exit_code
 
 
@@ -45,22 +46,21 @@ def _reasons(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
             yield render_no_verdict(parent.task_id, parent.fault)
 
 
-def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
+def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
     for number, (what, task) in enumerate(_steps(foreseen), start=1):
-        output.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
+        call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
     if not (order or foreseen.changes or foreseen.requests):
-        output.print("nothing would be started")
+        call.print("nothing would be started")
     if stop is not None:
-        output.lines(_reasons(stop, ()))
-        output.lines(render_next_steps(stop))
-    output.data("events:DryRunOutput", foreseen)
+        call.lines(_reasons(stop, ()))
+        call.lines(render_next_steps(stop))
+    call.data("events:DryRunOutput", foreseen)
     return ExitCode.OK
 
 
 def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
-    """Yield what would be done, in order."""
     yield from (("resume of ", task) for task in foreseen.requests)
     yield from (("reviews of the change of ", task) for task in foreseen.changes)
     for task in foreseen.order:
@@ -70,25 +70,24 @@ def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
             yield "review of " if task.children else "", task
 
 
-def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
+def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
         then = _THEN.get(recorded.decided.state, "")
-        output.print(render_decided(recorded.decided) + then)
+        call.print(render_decided(recorded.decided) + then)
     for text in recorded.deferred:
-        output.print(f"  {text}")
+        call.print(f"  {text}")
     for text in recorded.warnings:
-        output.warn(text)
-    for path in recorded.moved:
-        output.print(f"  the worktree differs from the change in {clean_line(path)}")
-    output.lines(undo_lines(recorded.undo))
-    output.data("events:DecideOutput", recorded)
+        call.warn(text)
+    call.lines(f"  {line}" for line in moved_lines(recorded.moved))
+    call.lines(undo_lines(recorded.undo))
+    call.data("events:DecideOutput", recorded)
     return ExitCode.OK
 
 
-def show_status_change(output: Output, reset: StatusChange, headline: str) -> None:
+def show_status_change(call: CommandContext, reset: StatusChange, headline: str) -> None:
     """Say what was set, what that overtook, and what is not undone."""
-    output.print(headline)
+    call.print(headline)
     for line in render_reset(reset):
-        output.print(f"  {line}")
-    output.data("plan:StatusChangeOutput", reset)
+        call.print(f"  {line}")
+    call.data("plan:StatusChangeOutput", reset)

@@ -1,13 +1,12 @@
 """What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
 import re
-from collections.abc import Iterator
-from itertools import accumulate, takewhile
+from collections.abc import Iterable, Iterator
 
 import click
 
-from git_blackbird.cli.render.tables import width_of
-from git_blackbird.messages.display.format import UsageCost, render_spent
+from git_blackbird.cli.render.tables import char_width
+from git_blackbird.messages.display.format import UsageCost, render_spent, wrap_line
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -94,26 +93,11 @@ def _has_grown(spent: UsageCost, reported: UsageCost) -> bool:
     )
 
 
-def wrap(line: str, columns: int | None) -> Iterator[str]:
-    """Break a line into parts of at most so many terminal columns, at spaces where there are some.
-
-    It stays whole where ``columns`` is None or so few that nothing could be read.
-    """
+def wrap(line: str, columns: int | None) -> Iterable[str]:
+    """Break a line; it stays whole where there are so few columns that nothing could be read."""
     if columns is None or columns < _LEAST_COLUMNS:
-        yield line
-        return
-    rest = line.expandtabs().rstrip()
-    while (end := _fitting(rest, columns)) < len(rest):
-        space = rest.rfind(" ", 0, end + 1)
-        cut = space if rest[: max(space, 0)].strip() else end
-        yield rest[:cut].rstrip()
-        rest = rest[cut:].lstrip()
-    yield rest
-
-
-def _fitting(text: str, columns: int) -> int:
-    """Count the characters from the start that fit into so many columns."""
-    return sum(1 for _ in takewhile(lambda used: used <= columns, accumulate(map(width_of, text))))
+        return (line,)
+    return wrap_line(line.expandtabs().rstrip(), columns, char_width)
 
 
 _COLOR = re.compile(r"(\x1b\[[0-9;]*m)")

@@ -27,8 +27,7 @@ from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.run import Answer, DecisionState, ReviewState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingKind
-from git_blackbird.model.rules.reviews import GateState, merged_or_none, missing_texts
-from git_blackbird.model.views.reviews import ChangeReviewView
+from git_blackbird.model.rules.reviews import ChangeReviewView, GateState, merged_or_none, missing_texts
 
 _NEXT_STEPS = "Commands that get on with it."
 

@@ -49,7 +49,7 @@ class CommandSpec(click.Command):
         return super().parse_args(ctx, args)
 
     def _call(self, *, as_json: bool, no_input: bool, **values: Any) -> ExitCode:
-        from git_blackbird.cli.output import CommandContext, Output  # noqa: PLC0415  # loads what commands share
+        from git_blackbird.cli.output import CommandContext  # noqa: PLC0415  # loads what commands share
 
         trace.event("command", self.name)
         module, function = self.code.split(":")
@@ -59,11 +59,11 @@ class CommandSpec(click.Command):
         state.as_json = as_json
         if state.begin is not None:
             state.begin()
-        output = Output(context.info_name or "", as_json, state.environment)
+        call = CommandContext(context.info_name or "", state.environment, as_json, no_input)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        code: ExitCode = body(CommandContext(state.environment, output, no_input), **values)
+        code: ExitCode = body(call, **values)
         return code
 
 
@@ -99,18 +99,18 @@ COMMANDS = {
     "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
     "hooks": ("setup:hooks", "Install, remove or show the post-commit hook."),
     "init": ("plan:init", "Create an empty plan."),
-    "list": ("show:list_tasks", "List tasks."),
+    "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
     "restart": ("run:restart", "Start a task again in a new session."),
     "resume": ("run:resume", "Continue a task in the same session."),
     "retry": ("run:retry", "Set a task back to todo; start nothing."),
     "review": ("run:review", "Show, run or dismiss the reviews of a task."),
-    "runs": ("show:runs", "Show what happened, what it cost, what it changed."),
+    "runs": ("plan:runs", "Show what happened, what it cost, what it changed."),
     "schema": ("setup:schema", "Print the JSON Schema of a file or an output."),
     "set-status": ("plan:set_status", "Set a task's status by hand."),
-    "show": ("show:show", "Show one task and why it is or is not ready."),
-    "status": ("show:status", "Show where the plan stands and what is due."),
-    "tui": ("show:tui", "Open the plan in a full-screen application."),
+    "show": ("plan:show", "Show one task and why it is or is not ready."),
+    "status": ("plan:status", "Show where the plan stands and what is due."),
+    "tui": ("plan:tui", "Open the plan in a full-screen application."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
 }
 

@@ -4,7 +4,7 @@ from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
-from git_blackbird.model.config.choices import AGENT_NAMES, REVIEW_MODES
+from git_blackbird.model.config.layers import AGENT_NAMES, REVIEW_MODES
 
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")
@@ -106,7 +106,7 @@ decide = CommandSpec(
 )
 review = CommandSpec(
     "review",
-    "review:review",
+    "runs:review",
     """Show the reviews of TASK, have it reviewed, or dismiss its review.
 
     If reviews.mode is parallel, `execute` has the change of each leaf reviewed, against the task and as

@@ -57,7 +57,6 @@ class LiveDisplay(Writer):
 
     @property
     def columns(self) -> int:
-        """How wide the terminal is now."""
         return self._console.width
 
     def put(self, text: str, stream: int = STDOUT) -> None:
@@ -83,7 +82,6 @@ class LiveDisplay(Writer):
             self.perform(self.idle)
 
     def rest(self) -> None:
-        """Show no activity any more."""
         self._activity = None
         self.perform(self._stop)
 
@@ -97,7 +95,6 @@ class LiveDisplay(Writer):
         return None if self._activity is None else _FRAME_SECONDS
 
     def idle(self) -> None:
-        """Draw the line that moves."""
         activity = self._activity
         if activity is None:
             return

@@ -35,11 +35,9 @@ class JsonUI(BaseUI):
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Print what is asked."""
         self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-        """Print what is to be decided."""
         self._writer.put(event_line(CheckpointReached.of(checkpoint)))
         return None

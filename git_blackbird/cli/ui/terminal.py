@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import questionary
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import colored_pieces
 from git_blackbird.cli.ui.base import STDERR, AskingUI
 from git_blackbird.cli.ui.display import (
@@ -95,10 +95,10 @@ _BELL = "\a"
 class TerminalUI(AskingUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
 
-    def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
-        self._display = LiveDisplay(colored=output.colored)
-        super().__init__(workspace, self._display, colored=output.colored, wants_output=wants_output)
-        self._prompts = Prompts(colored=output.colored)
+    def __init__(self, call: CommandContext, workspace: Workspace, *, wants_output: bool) -> None:
+        self._display = LiveDisplay(colored=call.colored)
+        super().__init__(workspace, self._display, colored=call.colored, wants_output=wants_output)
+        self._prompts = Prompts(colored=call.colored)
         self._meter = UsageMeter()
         self._activities: dict[RunId, LiveActivity] = {}
         self._activity: LiveActivity | None = None
@@ -120,7 +120,6 @@ class TerminalUI(AskingUI):
                     termios.tcsetattr(sys.stdin, termios.TCSANOW, self._mode)
 
     def show(self, event: Event) -> None:
-        """Show what happens."""
         match event:
             case RunStarted():
                 self._begin(event)
@@ -234,7 +233,6 @@ class TerminalUI(AskingUI):
             return False
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
         draft = self._drafts.message(checkpoint.run.task_id)

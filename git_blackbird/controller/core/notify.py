@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.agents.notify import NotifyProcess, start_notification
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import clean_line
@@ -129,7 +129,6 @@ class NotifyingUI:
             self._started.append(started)
 
     def _report_failure(self) -> None:
-        """Report once that the command fails."""
         fault = next((process.fault for process in self._started if process.fault), None)
         self._started = [process for process in self._started if process.is_running]
         if fault is not None and not self._is_failure_reported:

@@ -1,16 +1,13 @@
-"""Recording a decision, or that a record counts: under the store lock, from anywhere, once."""
+"""Recording a decision, or that a record counts: under the store lock, once; undoing a rejected change."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import (
-    require_readable,
-    require_unclaimed,
-    require_undecided,
-)
+from git_blackbird.controller.core.guards import require_readable, require_unclaimed, require_undecided
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -27,12 +24,17 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
-from git_blackbird.controller.decisions.undo import prepare_undo
+from git_blackbird.controller.runs.changes import changed_by_others
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry
+from git_blackbird.git.worktree.log import commits_between, tree_of
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import TreePair, Undo
+from git_blackbird.model.entities.change import KeptPath, TreePair, Undo, revert_command, script_command
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import FEEDBACK, History
@@ -50,6 +52,8 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
+from git_blackbird.storage.notes import save_undo
+from git_blackbird.storage.paths import HIDDEN
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
-        return _approve(
-            workspace, state, ApprovalRequest(task, run, pair, runs[0].head_commit, strayed), decision
-        )
+        return _approve(workspace, state, ApprovalRequest(task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
@@ -267,3 +269,72 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
             raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
         task = save_feedback_and_statuses(workspace, transaction).state.plan.tasks.get(TaskId(task_id))
         return Accepted(matches[0], None if task is None else task.status)
+
+
+_REPOSITORY = "is or was a git repository of its own"
+
+
+def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, worktree: str | None) -> Undo:
+    """Write the script that undoes the change of these runs; a person runs it, never this program.
+
+    ``worktree`` is a fresh snapshot: paths that were edited since are left alone, and so are paths that
+    other commits changed.
+    """
+    commits = [oid for run in runs for oid in _commits_of(workspace, run)]
+    plan = plan_undo(workspace.repo, pair, commits, runs[0].head_commit)
+    skipped = dict(_kept(workspace, runs, plan, worktree))
+    edits = Carrier(workspace.repo, HIDDEN).without(plan.edits, skipped) if skipped else plan.edits
+    script = render_undo(workspace.repo, edits)
+    run_id = runs[-1].id
+    if script is not None:
+        save_run_ref(workspace.repo, run_id, *edits, purpose="undo")
+    undo = Undo(
+        commands=(
+            *((script_command(run_id),) if script is not None else ()),
+            *(revert_command(oid, parents) for oid, parents in plan.commits),
+        ),
+        kept=tuple(
+            KeptPath(path=path.decode(errors="replace"), reason=why) for path, why in sorted(skipped.items())
+        ),
+    )
+    save_undo(workspace.paths, run_id, undo, script)
+    return undo
+
+
+def _commits_of(workspace: Workspace, run: Run) -> frozenset[str]:
+    """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
+    noted = frozenset(run.commits)
+    if run.end_commit in {None, run.head_commit}:
+        return noted
+    made = commits_between(workspace.repo, run.head_commit, run.end_commit)
+    others = () if run.review_summary is None else run.review_summary.outside
+    return noted | made.difference(*(commits_between(workspace.repo, move.old, move.new) for move in others))
+
+
+def _kept(
+    workspace: Workspace, runs: Sequence[Run], plan: UndoPlan, worktree: str | None
+) -> Iterator[tuple[bytes, str]]:
+    """Return the paths that are to stay as they are; of several reasons the last counts."""
+    repo, edits = workspace.repo, plan.edits
+    if worktree is not None:
+        shows = task_command("runs", runs[-1].task_id, " --diff")
+        edited = f"edited since the run ended; `{shows}` shows what to take back by hand"
+        yield from ((path, edited) for path in diverged_paths(repo, worktree, edits))
+    yield from ((path, _REPOSITORY) for path in plan.repositories)
+    for path, oid in _committed_over(workspace, runs, plan).items():
+        yield path, f"commit {oid[:10]}, made since the run began, changed it too"
+
+
+def _committed_over(workspace: Workspace, runs: Sequence[Run], plan: UndoPlan) -> dict[bytes, str]:
+    """Return the paths where the undo would revert someone else's commit, with that commit.
+
+    Where HEAD holds just what the change began with, the change is in the worktree alone.
+    """
+    repo, edits = workspace.repo, plan.edits
+    commit = head(repo).commit
+    others = changed_by_others(workspace, runs)
+    if commit is None or not others:
+        return {}
+    now = tree_of(repo, commit)
+    paths = changed_paths(repo, edits) & others.keys()
+    return {path: others[path] for path in paths if entry(repo, now, path) != entry(repo, edits.base, path)}

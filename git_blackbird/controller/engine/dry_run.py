@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.ask import paused_stop
-from git_blackbird.controller.engine.actions.stop import parent_review_stop
-from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
+from git_blackbird.controller.engine.actions.run_tasks import paused_stop
+from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Task
@@ -85,7 +84,6 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
 
 
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
-    """Return the stop of a call that could start nothing."""
     for request in change_requests(state, call):
         if (stop := undeliverable_stop(workspace, state, request)) is not None:
             return stop
@@ -101,7 +99,6 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
 
 
 def _reviewed(state: PlanState, call: CallScope, parents: Sequence[Task]) -> Iterator[Task]:
-    """Return the parents that this call would review."""
     return (parent for parent in parents if state.is_gated and call.covers_parent(state.plan, parent))
 
 

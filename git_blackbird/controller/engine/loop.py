@@ -1,6 +1,7 @@
 """The loop: perform the next action until none is due or someone must decide (DESIGN.md 5)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from git_blackbird import trace
@@ -9,17 +10,17 @@ from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.actions.ask import ask_paused, ask_questions
 from git_blackbird.controller.engine.actions.decide import decide
 from git_blackbird.controller.engine.actions.review import review_change, review_parent
 from git_blackbird.controller.engine.actions.run_tasks import (
     apply_change_request,
+    ask_paused,
+    ask_questions,
     continue_run,
     restart_task,
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.engine.actions.stop import idle_stop, parent_review_stop
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.stops import (
@@ -28,12 +29,17 @@ from git_blackbird.controller.engine.stops import (
     not_started_stop,
     notify_paused,
     notify_waiting,
+    parent_review_stop,
+    refused_session_text,
+    unreadable_stop,
 )
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
-from git_blackbird.controller.runs.plan_guard import settle_watch
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.rules.attention import PendingDecision
+from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -49,8 +55,8 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
     next_action,
 )
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.stop import Stop
+from git_blackbird.model.rules.state import PlanState, ready_tasks
+from git_blackbird.model.views.stop import Stop, StopReason
 
 FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
@@ -151,3 +157,43 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
             return idle_stop(engine, action, state)
         case _:
             assert_never(action)
+
+
+def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
+    """Return the stop by what the call did, and what is blocked."""
+    tasks, stop = state.plan.tasks, unreadable_stop(state, engine.scope)
+    touched = sorted(engine.touched & tasks.keys())
+    failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
+    if engine.lost_sessions:
+        run = engine.lost_sessions[0]
+        steps = tuple(restart_command(lost.task_id) for lost in engine.lost_sessions)
+        stop = Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
+    elif stop is None and failed:
+        steps = tuple(task_command("runs", task_id) for task_id in failed)
+        stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
+    elif stop is None:
+        next_steps = tuple(_next_steps(engine.scope, state))
+        stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
+    return replace(stop, blocked=action.blocked)
+
+
+def _completed_text(state: PlanState) -> str:
+    tasks = state.plan.tasks
+    if all(task.status == Status.DONE for task in tasks.values()):
+        return "every task is done" if tasks else "the plan has no tasks"
+    left = len(ready_tasks(state))
+    if left:
+        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
+    return "no ready tasks remaining"
+
+
+def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
+    """Return the commands that go on with the plan; failures of earlier calls are not this call's."""
+    commands = {item.task.id: item.command for item in pending_items(state)}
+    commands |= {stuck.task.id: stuck.command for stuck in stuck_tasks(state)}
+    yield from (command for task_id, command in commands.items() if scope.covers(task_id))
+    for task in state.plan.leaves():
+        if task.status == Status.FAILED and scope.covers(task.id):
+            yield task_command("retry", task.id)
+    if ready_tasks(state):
+        yield EXECUTE

@@ -1,11 +1,12 @@
 """How a call ends that an agent or a person stopped, and the notices of its beginning and end."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -13,14 +14,21 @@ from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
     ShellLine,
+    dismiss_command,
     restart_command,
     task_command,
     with_options,
 )
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
-from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    CallScope,
+    ContinueRun,
+    ParentReviewRequired,
+)
+from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -130,3 +138,36 @@ def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: s
         what = f"the change request on {task_id} cannot be delivered"
     steps = dict.fromkeys([*steps_in(hint or ""), restart_command(task_id)])
     return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(steps), task_id)
+
+
+def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
+    """Name the parents and leaves, with the commands that go on with each."""
+    parents = tuple(parent_review_status(state, parent) for parent in action.parents)
+    commands = {item.task.id: item.command for item in pending_items(state)}
+
+    def resume(leaf: Task) -> str:
+        return commands.get(leaf.id) or resume_command(state, leaf)
+
+    steps = [resume(leaf) for leaf in action.leaves]
+    for parent in parents:
+        if parent.fault is not None:
+            leaves = feedback_below(state, state.plan.tasks[parent.task_id])
+            again = task_command("review run", parent.task_id) if leaves else EXECUTE
+            steps += [*(resume(leaf) for leaf in leaves), again, dismiss_command(parent.task_id)]
+    return Stop(
+        StopReason.PARENT_REVIEW_REQUIRED,
+        _parents_text(parents, action.leaves),
+        tuple(dict.fromkeys(steps)),
+        parents[0].task_id if parents else action.leaves[0].parent,
+        held=parents,
+    )
+
+
+def _parents_text(parents: Sequence[ParentReviewStatus], leaves: Sequence[Task]) -> str:
+    if not parents:
+        return f"{', '.join(leaf.id for leaf in leaves)} has open review feedback"
+    failed = ", ".join(parent.task_id for parent in parents if parent.fault is None)
+    without_verdict = (
+        f"no verdict on {parent.task_id}: {parent.fault}" for parent in parents if parent.fault is not None
+    )
+    return "; ".join([*([f"parent review failed for {failed}"] if failed else []), *without_verdict])

@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
-from git_blackbird.agents.registry import AGENTS, load_agent
 from git_blackbird.controller.core.agents import reviewer_config, reviewer_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError

@@ -1,17 +1,19 @@
-"""Everything due, in order and in the words that every interface uses."""
+"""Everything due, and how much there is of what, in order and in the words that every interface uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
+from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
@@ -66,16 +68,32 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for owed in overview.pending
         ],
         "change_review": [
-            DueItem("change_review", change.task, CHANGE_REVIEW, EXECUTE, change.run.id)
-            for change in overview.to_review
+            DueItem("change_review", task, CHANGE_REVIEW, EXECUTE, run.id) for task, run in overview.to_review
         ],
-        "parent_review": list(map(_parent_review, overview.unreviewed)),
+        "parent_review": [
+            DueItem(
+                parent.wait.value,
+                parent.task,
+                REVIEW_WORDS[parent.wait],
+                parent.commands[0],
+                parent.status.run_id,
+                parent.why,
+                parent,
+            )
+            for parent in overview.unreviewed
+        ],
         "failed": [
-            DueItem("failed", failed.task, FAILED, task_command("retry", failed.task.id), why=failed.why)
-            for failed in overview.failed
+            DueItem("failed", task, FAILED, task_command("retry", task.id), why=why)
+            for task, why in overview.failed
         ],
         "stuck": [
-            DueItem("stuck", stuck.task, stuck_words(stuck), stuck.command) for stuck in overview.stuck
+            DueItem(
+                "stuck",
+                stuck.task,
+                f"{stuck.task.status.value.replace('_', ' ')}, but it has no run",
+                stuck.command,
+            )
+            for stuck in overview.stuck
         ],
         "unreadable": [
             DueItem("unreadable", task, UNREADABLE, fault.hint, why=fault.what, source=fault)
@@ -88,9 +106,27 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     }
 
 
-def _parent_review(waiting: BlockedParentView) -> DueItem:
-    what, run_id = REVIEW_WORDS[waiting.wait], waiting.status.run_id
-    return DueItem(waiting.wait.value, waiting.task, what, waiting.commands[0], run_id, waiting.why, waiting)
+_COUNTED = (
+    (Status.DONE, "done"),
+    (Status.IN_PROGRESS, "in progress"),
+    (Status.QUEUED, "queued"),
+    (Status.WAITING_USER, "waiting"),
+    (Status.FAILED, "failed"),
+    (Status.BLOCKED, "blocked"),
+    (Status.SKIPPED, "skipped"),
+)
+
+
+def counts_text(overview: StatusReport) -> str:
+    """Count the tasks by status in one line; "" for a plan without tasks."""
+    if not overview.leaves:
+        return ""
+    counts = overview.counts
+    parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
+    if counts[Status.TODO]:
+        parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
+    above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
+    return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
@@ -121,11 +157,6 @@ def decision_reason(owed: PendingItem) -> str | None:
     """Say why a decision is due whatever the checkpoints; None where nothing but a checkpoint asks for it."""
     is_unchanged = owed.kind is PendingKind.DECISION and owed.run is not None and owed.run.no_change
     return NO_CHANGE if is_unchanged else None
-
-
-def stuck_words(stuck: StuckTask) -> str:
-    """Say that a task is worked on or waits, and no record says why."""
-    return f"{stuck.task.status.value.replace('_', ' ')}, but it has no run"
 
 
 def unwatched_words(one: LiveRun) -> str:

@@ -12,7 +12,10 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.rules.attention import is_resumable, resume_command
 from git_blackbird.model.rules.reviews import (
+    ChangeReviewView,
     GateState,
+    OutstandingFeedback,
+    ReviewView,
     current_review,
     is_complete,
     latest_verdict,
@@ -29,7 +32,6 @@ from git_blackbird.model.rules.state import (
     feedback_below,
     unreadable_below,
 )
-from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 
 
 class ReviewBlock(StrEnum):

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, child_environ
 from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, RunRequest, child_environ
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace

@@ -11,9 +11,8 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
-from git_blackbird.git.worktree.changes import Carrier
+from git_blackbird.git.worktree.changes import Carrier, submodule_states
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
-from git_blackbird.git.worktree.submodules import submodule_states
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run

@@ -1,15 +1,29 @@
-"""Create the commit of a change with git itself, and update the user's index (DESIGN.md 10)."""
+"""Create the commit of a change with git itself, and update the user's index (DESIGN.md 10).
 
+This happens in a separate process, because the user's hooks may take long. Killing this program meanwhile
+kills neither git nor that worker, which holds the approval lock until the index is updated.
+"""
+
+import json
 import os
 import re
+import signal
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
-from git_blackbird.git.core.process import Completed, operands, revisions, run_for_user, run_git
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.process import (
+    ALONG,
+    Completed,
+    operands,
+    revisions,
+    run_git,
+    run_user_program,
+)
+from git_blackbird.git.core.repository import Head, Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import (
     IndexState,
@@ -18,7 +32,7 @@ from git_blackbird.git.worktree.index import (
     replace_index,
     writing,
 )
-from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.git.worktree.saved_trees import publish
 
 MAX_WORDS_LINES = 20
@@ -27,6 +41,7 @@ MAX_OUTPUT_LINES = 200
 _REFUSED_BY_HOOK = 1
 _TAKEN_BACK = "blackbird: take back a commit made beside another"
 _SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
+_PLACES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
 # Titles may begin with `#`, and the message is UTF-8 whatever encoding the user's commits have.
 _COMMIT = (
     # The file system monitor does not cover the private index.
@@ -40,18 +55,14 @@ _COMMIT = (
 
 
 class CommitRefusedError(UnusableError):
-    """Git, a hook or the signing program refused the commit; ``words`` is their error output."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
+    """Git, a hook or the signing program refused the commit; the message is their error output."""
 
 
 class HookRefusedError(CommitRefusedError):
-    """A user's hook refused the commit; ``output`` holds more lines of its output than ``words``."""
+    """A user's hook refused the commit; ``output`` holds more lines of its output than the message."""
 
-    def __init__(self, words: str, output: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
         self.output = output
 
 
@@ -91,9 +102,12 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         text = index.with_name("message")
         with writing(text):
             text.write_text(message, encoding="utf-8")
-        options = () if _is_found(repo) else repo.git_options
-        command = [*options, *_COMMIT, f"--file={text}"]
-        done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+        # Where git finds the repository without help, hooks get the environment they are used to.
+        found = run_git(_PLACES, cwd=repo.top, environ=repo.git_environ, check=False).out
+        is_found = found == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+        options = () if is_found else repo.git_options
+        command = ["git", *options, *_COMMIT, f"--file={text}"]
+        done = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
     summary = _SUMMARY.match(done.out)
     if done.code == _REFUSED_BY_HOOK:
         raise HookRefusedError(error_output(done), error_output(done, MAX_OUTPUT_LINES))
@@ -141,13 +155,6 @@ def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntr
     ]
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
     repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
-
-
-def _is_found(repo: Repository) -> bool:
-    """Whether git finds the repository without help, so that hooks get the environment they are used to."""
-    questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
-    done = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
-    return done.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
 
 
 def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
@@ -214,3 +221,88 @@ def _require_only(moves: Mapping[bytes, TreeEntry | None], before: IndexState, a
         if strangers:
             names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
             raise IndexUpdateError(f"the index cannot hold {names} beside the change")
+
+
+_ROOT = Path(__file__).parents[3]
+# Until the worker is ready, Ctrl+C ends it silently. Our own folder is last on the path, so that a folder of
+# packages cannot shadow the standard library.
+_START = (
+    "import signal, sys; heard = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN; "
+    "heard and signal.signal(signal.SIGINT, signal.SIG_DFL); sys.path.append(sys.argv[1]); "
+    "from git_blackbird.git.commit.create import main; sys.stdout.write(main(sys.stdin.read()))"
+)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class CommitWorkerKilled(CommitRefusedError):  # noqa: N818  # named for what happened
+    """The commit process was killed; git may still be running."""
+
+
+class CommitInterruptedError(CommitRefusedError):
+    """Ctrl+C ended git before there was a commit."""
+
+
+def commit_in_subprocess(
+    repo: Repository, plan: CommitPlan, message: str, run_id: str, right: int
+) -> CreatedCommit:
+    """Make the commit and update the user's index in a process that outlives this one.
+
+    The message names the run in a trailer. ``right`` is the descriptor of the approval lock, which the worker
+    keeps. Raises CommitRefusedError if there is no commit, CommitInterruptedError if Ctrl+C was the reason,
+    and CommitWorkerKilled.
+    """
+    order = {
+        "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
+        "environ": ALONG.environ(repo.environ),
+        "call_configuration": dict(repo.call_configuration),
+        "parent": plan.head.commit,
+        "base_tree": plan.base_tree,
+        "tree": plan.tree,
+        "message": message,
+        "run_id": run_id,
+    }
+    # -P keeps modules in the user's working directory from being imported.
+    command = (sys.executable, "-P", "-c", _START, str(_ROOT))
+    done = run_user_program(
+        command, cwd=repo.top, environ=repo.environ, stdin=json.dumps(order).encode(), descriptors=(right,)
+    )
+    try:
+        reply = json.loads(done.out)
+    except ValueError:
+        # Before the worker is ready, a signal ends it.
+        reply = {"refused": error_output(done)} if -done.code in _ENDING else {"lost": error_output(done)}
+    if "lost" in reply:
+        raise CommitWorkerKilled(reply["lost"])
+    if "refused" in reply:
+        if done.interrupted:
+            raise CommitInterruptedError(reply["refused"])
+        if reply.get("hook_output") is not None:
+            raise HookRefusedError(reply["refused"], reply["hook_output"])
+        raise CommitRefusedError(reply["refused"])
+    return CreatedCommit(**{**reply, "differs": tuple(reply["differs"])})
+
+
+def main(order: str) -> str:
+    """Carry out a request in the worker process and return the result."""
+    for number in _ENDING:
+        # Git gets the signal from the terminal or from here; the worker goes on until the index is updated.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+    request = json.loads(order)
+    top, git_dir, common_dir = map(Path, request["repo"])
+    repo = Repository(top, git_dir, common_dir, request["environ"], request["call_configuration"])
+    plan = CommitPlan(Head(None, request["parent"]), request["base_tree"], request["tree"], {})
+    try:
+        made = make_commit(repo, plan, request["message"])
+    except UnusableError as error:
+        # Git makes the commit before its last hooks run, and these may be what was interrupted.
+        oid = commit_of_run(repo, request["run_id"], request["parent"])
+        if oid is None:
+            output = error.output if isinstance(error, HookRefusedError) else None
+            return json.dumps({"refused": error.message, "hook_output": output})
+        made = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
+    try:
+        update_index(repo, plan.base_tree, made.tree)
+    except UnusableError as error:
+        made = replace(made, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
+    return json.dumps(asdict(made))

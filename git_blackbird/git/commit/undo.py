@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.log import commits_in_head, tree_of
-from git_blackbird.git.worktree.submodules import submodule_sides
 from git_blackbird.model.entities.change import TreePair
 
 _DIFF = "-r -p --binary --full-index --no-renames --no-ext-diff --no-textconv --ignore-submodules=all"

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -129,16 +129,17 @@ def _owners(git_dir: Path) -> dict[str, set[str]]:
     return owners
 
 
+# A folder with one file for each of the agent's git processes, which git names by the time of its start.
 _TRACE = Path("blackbird", "git-trace")
-# The kept part of a trace that had grown too long.
-_KEPT = Path("blackbird", "git-trace.kept")
-_ASIDE = Path("blackbird", "git-trace.old")
-MAX_TRACE_BYTES = 256 * 1024
+# One process leaves a few thousand bytes; what is longer is not git's.
+_MAX_PROCESS_BYTES = 256 * 1024
 _TARGET = "GIT_TRACE2_EVENT"
 _SHOWN = "GIT_TRACE2_ENV_VARS"
 _DATE = "GIT_COMMITTER_DATE"
-_EVENTS = {"start", "def_repo", "cmd_name", "def_param", "exit", "atexit", "signal"}
-_WANTED = tuple(b'{"event":"%s"' % event.encode() for event in _EVENTS)
+_ENDS = ("exit", "atexit", "signal")
+_WANTED = tuple(
+    b'{"event":"%s"' % event.encode() for event in ("start", "def_repo", "cmd_name", "def_param", *_ENDS)
+)
 
 
 def start_trace(repo: Repository) -> Mapping[str, str]:
@@ -150,90 +151,69 @@ def start_trace(repo: Repository) -> Mapping[str, str]:
     asked = repo.git("config", "--get", "trace2.eventTarget", check=False).out.strip()
     if _TARGET in repo.environ or asked:
         return {}
-    path = repo.git_dir / _TRACE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    variables = {_TARGET: os.fspath(path), "GIT_TRACE2_EVENT_NESTING": "1"}
+    folder = repo.git_dir / _TRACE
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    variables = {_TARGET: os.fspath(folder), "GIT_TRACE2_EVENT_NESTING": "1"}
     return variables if _SHOWN in repo.environ else {**variables, _SHOWN: _DATE}
 
 
 def drop_trace(repo: Repository) -> None:
-    """Remove all parts of a trace. Raises OSError."""
-    for name in (_TRACE, _ASIDE, _KEPT):
-        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
-            (repo.git_dir / name).unlink()
+    """Remove the trace. Raises OSError."""
+    folder = repo.git_dir / _TRACE
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
 
 def shorten_trace(repo: Repository) -> None:
-    """Drop irrelevant lines of a long trace while git commands go on writing.
-
-    A command that runs during the swap may end in either part. Raises OSError.
-    """
-    trace, aside, shortened = (repo.git_dir / name for name in (_TRACE, _ASIDE, _KEPT))
-    if aside.exists():
-        with shortened.open("ab") as file:
-            file.writelines(_movers_lines(_load(aside)))
-        aside.unlink()
-    if trace.exists() and trace.stat().st_size > MAX_TRACE_BYTES:
-        trace.rename(aside)
-        trace.touch(mode=0o600)
+    """Remove the files of ended commands that cannot have moved HEAD of this worktree. Raises OSError."""
+    top = os.path.realpath(repo.top)
+    for path in _trace_files(repo) or ():
+        events = _load_events(path)
+        if _last(events, *_ENDS) is not None and _process(events, top) is None:
+            path.unlink(missing_ok=True)
 
 
 def read_trace(repo: Repository) -> list[GitProcess] | None:
     """Return the commands that may have moved HEAD of this worktree; None if there is no trace."""
-    if not (repo.git_dir / _TRACE).is_file():
+    files = _trace_files(repo)
+    if files is None:
         return None
-    data = b"".join(_load(repo.git_dir / name) for name in (_KEPT, _ASIDE, _TRACE))
     top = os.path.realpath(repo.top)
-    return [
-        command for process in _by_process(data).values() if (command := _process(process, top)) is not None
-    ]
+    return [command for path in files if (command := _process(_load_events(path), top)) is not None]
 
 
-def _load(path: Path) -> bytes:
-    try:
-        return path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-    except FileNotFoundError:
-        return b""
+def _trace_files(repo: Repository) -> list[Path] | None:
+    """Return the files of a trace, oldest process first; None if there is no trace."""
+    folder = repo.git_dir / _TRACE
+    if folder.is_symlink() or not folder.is_dir():
+        return None
+    return sorted(folder.iterdir())
 
 
-def _movers_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines of commands that may move HEAD, and of commands that are not known yet."""
-    others = {
-        sid
-        for sid, events in _by_process(data).items()
-        if (name := _last(events, "cmd_name")) is not None and name.get("name") not in MOVERS
-    }
-    for event in _events(data):
-        if event["sid"] not in others:
-            yield json.dumps(event, separators=(",", ":")).encode() + b"\n"
+def _load_events(path: Path) -> list[dict[str, object]]:
+    """Return the events of one process; none if an agent put something else there."""
+    events: list[dict[str, object]] = []
+    if path.is_symlink() or not path.is_file():
+        return events
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        for line in file.read(_MAX_PROCESS_BYTES).split(b"\n"):
+            if line.startswith(_WANTED):
+                with contextlib.suppress(ValueError, RecursionError):
+                    events.append(json.loads(line))
+    return events
 
 
-def _events(data: bytes) -> Iterator[dict[str, object]]:
-    for line in data.split(b"\n"):
-        if not line.startswith(_WANTED):
-            continue
-        with contextlib.suppress(ValueError, RecursionError):
-            event = json.loads(line)
-            if isinstance(event.get("sid"), str) and isinstance(event.get("time"), str):
-                yield event
-
-
-def _by_process(data: bytes) -> dict[str, list[dict[str, object]]]:
-    processes: dict[str, list[dict[str, object]]] = {}
-    for event in _events(data):
-        processes.setdefault(str(event["sid"]), []).append(event)
-    return processes
-
-
-def _last(events: Iterable[dict[str, object]], *names: str) -> dict[str, object] | None:
-    return next((event for event in reversed([*events]) if event["event"] in names), None)
+def _last(events: Sequence[dict[str, object]], *names: str) -> dict[str, object] | None:
+    return next((event for event in reversed(events) if event["event"] in names), None)
 
 
 def _process(events: list[dict[str, object]], top: str) -> GitProcess | None:
     """Assemble one command; None if it cannot move HEAD or ran in another worktree."""
     name, start = _last(events, "cmd_name"), _last(events, "start")
-    place, end = _last(events, "def_repo"), _last(events, "exit", "atexit", "signal")
+    place, end = _last(events, "def_repo"), _last(events, *_ENDS)
     verb = str(name.get("name")) if name is not None else ""
     if verb not in MOVERS or start is None or place is None:
         return None
@@ -250,6 +230,6 @@ def _process(events: list[dict[str, object]], top: str) -> GitProcess | None:
 def _moment(event: Mapping[str, object]) -> int | None:
     """Return the time of an event, in nanoseconds since 1970."""
     try:
-        return int(datetime.fromisoformat(str(event["time"])).timestamp() * 1_000_000) * 1000
+        return int(datetime.fromisoformat(str(event.get("time"))).timestamp() * 1_000_000) * 1000
     except (ValueError, OverflowError):
         return None

@@ -1,26 +1,29 @@
 """Format money, tokens, durations, changes and paths; light, because reading commands import it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate, takewhile
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.entities.change import Summary, Undo
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
     DecisionState,
+    Question,
     Run,
     RunStatus,
     RunType,
     Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
-from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.model.rules.status import StatusChange
 
 OUTSIDE = "HEAD moved during the run; not part of the change:"
 OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
@@ -55,6 +58,47 @@ def render_duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}m{rest:02}s"
     return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def wrap_line(text: str, columns: int, char_width: Callable[[str], int], indent: str = "") -> Iterator[str]:
+    """Break a line into parts of at most so many terminal columns, at spaces where there are some.
+
+    All parts but the first begin with the indent.
+    """
+    rest = text
+    while (end := _fitting(rest, columns, char_width)) < len(rest):
+        space = rest.rfind(" ", 0, end + 1)
+        cut = space if rest[: max(space, 0)].strip() else end
+        yield rest[:cut].rstrip()
+        rest = indent + rest[cut:].lstrip()
+    yield rest
+
+
+def _fitting(text: str, columns: int, char_width: Callable[[str], int]) -> int:
+    """Count the leading characters that fit into so many columns, at least one."""
+    if text[: columns + 1].isascii():
+        return max(1, min(len(text), columns))
+    used = accumulate(map(char_width, text))
+    return max(1, sum(1 for _ in takewhile(lambda width: width <= columns, used)))
+
+
+def question_line(question: Question) -> str:
+    """Return what an agent asks, with the options, in one line."""
+    options = f" ({', '.join(question.options)})" if question.options else ""
+    return f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
+
+
+def message_lines(messages: PendingMessages) -> Iterator[str]:
+    """Return what the agent of a task is to be told: feedback of a parent review, requests, answers."""
+    review = messages.review
+    if review is not None:
+        where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
+        yield f"from the review of {where}:"
+        yield from (f"  {line}" for line in strip_controls(review.feedback).splitlines())
+    for text in messages.texts:
+        yield from strip_controls(text).splitlines()
+    for answer in messages.answers:
+        yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
 
 
 def render_path(path: str) -> str:
@@ -203,6 +247,11 @@ def undo_lines(undo: Undo) -> Iterator[str]:
     yield from (
         f"  it leaves {render_path(path.path)} as it is: {clean_line(path.reason)}" for path in undo.kept
     )
+
+
+def moved_lines(paths: Iterable[str]) -> Iterator[str]:
+    """Return each path of a change that looks different in the worktree by now."""
+    yield from (f"the worktree differs from the change in {clean_line(path)}" for path in paths)
 
 
 def submodule_lines(summary: Summary) -> list[str]:

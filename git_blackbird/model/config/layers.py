@@ -1,7 +1,7 @@
-"""The layers of the configuration and what stands in them, before it is validated; without pydantic."""
+"""The layers of the configuration, what stands in them, and names that commands share; without pydantic."""
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 
 class Layer(IntEnum):
@@ -40,3 +40,9 @@ class ConfigProblem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.key}: {self.what}"
+
+
+AgentName = Literal["claude", "codex", "command", "demo"]
+ReviewMode = Literal["off", "parallel"]
+AGENT_NAMES: tuple[str, ...] = get_args(AgentName)
+REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)

@@ -3,10 +3,12 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, with_status
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -17,14 +19,8 @@ from git_blackbird.model.entities.run import (
     RunStatus,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors, is_ready, unmet_deps
-from git_blackbird.model.rules.reviews import (
-    GateState,
-    ReviewGate,
-    Transition,
-    is_complete,
-    open_children,
-)
+from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
+from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
@@ -40,18 +36,12 @@ def status_of_run(run: Run) -> Status:
         case RunStatus.FAILED:
             # A person may accept the work of a failed run.
             return Status.DONE if run.decision_state in APPROVALS else Status.FAILED
+        case RunStatus.SUCCESS if run.review_state is ReviewState.DUE:
+            return Status.IN_PROGRESS
+        case RunStatus.SUCCESS if run.decision_state in _GATED:
+            return Status.WAITING_USER
         case RunStatus.SUCCESS:
-            return _status_of_success(run)
-
-
-def _status_of_success(run: Run) -> Status:
-    if run.review_state is ReviewState.DUE:
-        return Status.IN_PROGRESS
-    if run.decision_state in _GATED:
-        return Status.WAITING_USER
-    if run.decision_state == DecisionState.REJECTED:
-        return Status.FAILED
-    return Status.DONE
+            return Status.FAILED if run.decision_state is DecisionState.REJECTED else Status.DONE
 
 
 def determines_status(run: Run, task: Task) -> bool:
@@ -273,3 +263,22 @@ class PlanProgress:
             self._open_children[task.parent] -= 1
         is_new = not self._open_children[task.parent] and task.parent not in self._done
         return self._plan.tasks[task.parent] if is_new else None
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """The effects of a status change: the superseded runs, and the task's pending messages.
+
+    ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
+    undelivered feedback of a review that was dropped. ``commits`` has a line for each commit that its hook
+    had left to be recorded.
+    """
+
+    task_id: TaskId
+    status: Status
+    overtaken: tuple[Run, ...] = ()
+    pending: tuple[str, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    reopened: tuple[TaskId, ...] = ()
+    let_go: Feedback | None = None
+    commits: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The data of a checkpoint, shown when a decision is pending (spec 2)."""
+"""What a person needs for a decision (spec 2)."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
@@ -42,15 +42,21 @@ class ApprovalCommit:
 
 
 class OtherBranch(NamedTuple):
-    """The branch of a run, and the current one; None for a detached HEAD."""
+    """The branch of a run, and the current one; None for a detached HEAD.
+
+    ``by_agent``: HEAD is where the agent left it.
+    """
 
     worked_on: str
     now: str | None
+    by_agent: bool = False
 
     @property
     def text(self) -> str:
         """Both branches on one harmless line."""
         where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
+        if self.by_agent:
+            return f"the agent left the branch {clean_line(self.worked_on)}; {where}"
         return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
 
 

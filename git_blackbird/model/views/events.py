@@ -1,4 +1,4 @@
-"""Events while agents run, for user interfaces."""
+"""What a command tells user interfaces while it runs."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""How a command ended: why the loop stopped, and what a status change affected."""
+"""How a call ended, with its exit code and its next steps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,9 +7,6 @@ from enum import StrEnum
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import CallOptions, with_options
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.state import ParentReviewStatus
 
 
@@ -62,22 +59,3 @@ class Stop:
     def exit_code(self) -> ExitCode:
         """The process exit status for this stop."""
         return EXIT_CODES[self.reason]
-
-
-@dataclass(frozen=True)
-class StatusChange:
-    """The effects of a status change: the superseded runs, and the task's pending messages.
-
-    ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
-    undelivered feedback of a review that was dropped. ``commits`` has a line for each commit that its hook
-    had left to be recorded.
-    """
-
-    task_id: TaskId
-    status: Status
-    overtaken: tuple[Run, ...] = ()
-    pending: tuple[str, ...] = ()
-    dependents: tuple[TaskId, ...] = ()
-    reopened: tuple[TaskId, ...] = ()
-    let_go: Feedback | None = None
-    commits: tuple[str, ...] = ()

@@ -8,8 +8,8 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
-from git_blackbird.controller.queries.attention import AttentionItem, attention_items
-from git_blackbird.controller.queries.status import stopped_in
+from git_blackbird.controller.queries.attention import AttentionItem, attention_items, counts_text
+from git_blackbird.controller.queries.status import stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
@@ -19,7 +19,6 @@ from git_blackbird.tui.widgets.bars import (
     StatusBar,
     banner_text,
     next_item,
-    summary,
     warnings_text,
 )
 from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
@@ -81,7 +80,6 @@ class MainScreen(Screen[None]):
         self.plan_tree.focus()
 
     def show_plan(self, plan: Plan) -> None:
-        """Show the plan while the records are read."""
         if self.view_state is None:
             self.plan_tree.show(plan, frozenset())
 
@@ -92,7 +90,7 @@ class MainScreen(Screen[None]):
         self.view_state, self._now = view_state, now
         overview = view_state.overview
         active = frozenset(live.run.task_id for live in overview.running if live.alive)
-        self.plan_tree.show(view_state.plan, active, stopped_in(view_state.state))
+        self.plan_tree.show(view_state.plan, active, stopped_tasks(view_state.state))
         self.required = tuple(attention_items(overview))
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
@@ -110,7 +108,7 @@ class MainScreen(Screen[None]):
             _UNUSABLE if any(problem.fatal for problem in overview.problems) else "",
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
-            summary(overview),
+            counts_text(overview) or "the plan has no tasks",
             f"committing: {overview.approving.task.id}" if overview.approving else "",
             f"running: {overview.locked_by}" if overview.locked_by else "",
         ]
@@ -166,7 +164,6 @@ class MainScreen(Screen[None]):
         self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search while the text is typed."""
         self.plan_tree.searched = event.value.strip()
 
     def on_input_submitted(self) -> None:

@@ -15,7 +15,6 @@ from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.status import Status
 
 
 def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> AttentionItem | None:
@@ -69,24 +68,15 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
     return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
 
 
-def summary(overview: StatusReport) -> str:
-    """Return the counts of tasks in one line."""
-    counts = overview.counts
-    words = [
-        f"{counts[status]} {status.value.replace('_', ' ')}"
-        for status in Status
-        if counts[status] and status is not Status.TODO
-    ]
-    if counts[Status.TODO]:
-        words.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
-    return f"{counted(overview.leaves, 'task')}: {', '.join(words)}" if words else "the plan has no tasks"
-
-
 _ALWAYS = frozenset({"help", "quit"})
 
 
 class KeyFooter(Widget, can_focus=False):
-    """One line, drawn only when the active keys change; a click presses a key."""
+    """One line, drawn only when the active keys change; a click presses a key.
+
+    Textual's Footer makes a widget of every key at each change, and where they do not fit it scrolls help
+    and quit out of sight.
+    """
 
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
 
@@ -132,7 +122,6 @@ class SingleLineInput(Input):
     """Takes all lines of a pasted text; Textual's own takes the first one."""
 
     def on_paste(self, event: events.Paste) -> None:
-        """Join the pasted lines by spaces."""
         event.stop()
         event.prevent_default()
         self.replace(" ".join(event.text.splitlines()), *sorted(self.selection))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import ClassVar
 
 from rich.cells import cell_len, get_character_cell_size
@@ -15,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 
 STYLES = {
@@ -73,7 +73,10 @@ _NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 
 
 class LineView(ScrollView, can_focus=False):
-    """Shows lines without wrapping them; scrolls both ways."""
+    """Shows lines without wrapping them; scrolls both ways.
+
+    Textual's Log has one style, and its RichLog renders every line when it is written.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 
@@ -124,7 +127,6 @@ class WrappedView(LineView):
         self._subject = subject
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the lines again if the width has changed."""
         del event
         if self._width != self.scrollable_content_region.width:
             self._wrap()
@@ -138,24 +140,11 @@ class WrappedView(LineView):
 
 def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
     """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
-    rest = line.text[:LONGEST].expandtabs()
-    start = len(rest) - len(rest.lstrip(" "))
+    text = line.text[:LONGEST].expandtabs()
+    start = len(text) - len(text.lstrip(" "))
     indent = " " * max(0, min(start, width // 2 - 1))
-    while (end := _fitting(rest, width)) < len(rest):
-        space = rest.rfind(" ", 0, end + 1)
-        cut = space if rest[: max(space, 0)].strip() else end
-        yield StyledLine(rest[:cut].rstrip(), line.tone)
-        rest = indent + rest[cut:].lstrip()
-    yield StyledLine(rest, line.tone)
-
-
-def _fitting(text: str, width: int) -> int:
-    """Return how many leading characters fit into ``width`` columns, at least one."""
-    part = text[:width]
-    if part.isascii():
-        return max(1, len(part))
-    used = accumulate(map(get_character_cell_size, part))
-    return max(1, sum(1 for columns in used if columns <= width))
+    for part in wrap_line(text, width, get_character_cell_size, indent):
+        yield StyledLine(part, line.tone)
 
 
 def diff_lines(text: str) -> "Sequence[StyledLine] | DiffLines":

@@ -11,6 +11,7 @@ from git_blackbird.messages.display.format import (
     format_decision,
     format_moment,
     format_seconds,
+    message_lines,
     run_seconds,
 )
 from git_blackbird.messages.display.reviews import overall_word
@@ -100,13 +101,8 @@ def _neighbours(tasks: tuple[Task, ...]) -> Iterator[StyledLine]:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 
 
-def _messages(words: PendingMessages) -> Iterator[StyledLine]:
-    if words.review is not None:
-        yield from bulleted([f"from the review of {words.review.parent_task_id}:"], Style.FAINT)
-        yield from paragraph(words.review.feedback)
-    for text in words.texts:
-        yield from paragraph(text)
-    yield from bulleted(f"{answer.id}: {answer.value}" for answer in words.answers)
+def _messages(messages: PendingMessages) -> Iterator[StyledLine]:
+    return paragraph("\n".join(message_lines(messages)))
 
 
 def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
@@ -118,7 +114,6 @@ def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
 
 
 def _reviews(view: TaskView) -> Iterator[StyledLine]:
-    """Yield the verdict on the latest change."""
     run = view.history.latest
     if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.agents import AGENTS
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.agents.registry import AGENTS
 from git_blackbird.controller.queries.transcripts import MAX_EARLIER
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes, Usage
@@ -259,7 +259,7 @@ import sys
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
 assert main(sys.argv[1:], system_environment) == 0
-print([name for name in sys.modules if name in ("git_blackbird.agents.registry", "asyncio", "subprocess")])
+print([name for name in sys.modules if name in ("git_blackbird.agents", "asyncio", "subprocess")])
 """
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.registry import load_agent
+from git_blackbird.agents import load_agent
 from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.config.config import Config

@@ -65,7 +65,7 @@ from git_blackbird.model.rules.reviews import (
     current_review,
     feedback_of,
     latest_verdict,
-    merged_of,
+    merged_or_none,
 )
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.rules.status import derive_leaves
@@ -524,7 +524,7 @@ class Machine(RuleBasedStateMachine):
         """A change whose reviews are over is either clear, sent back, or for a person."""
         for history in state.histories.values():
             for run in history.own:
-                merged = merged_of(run)
+                merged = merged_or_none(run)
                 if (
                     run.review_state is not ReviewState.DONE
                     or run.superseded_at is not None

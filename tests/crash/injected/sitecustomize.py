@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 WIDTH = 200
-_WORKER = "git_blackbird.git.commit.worker"
+_WORKER = "git_blackbird.git.commit.create"
 _PROGRAMS = ("git_blackbird", "git_blackbird.cli.main")
 _FAULTS = {"fcntl.flock": errno.ENOLCK, "os.fsync": errno.EIO, "os.remove": errno.EIO, "os.rmdir": errno.EIO}
 _START_FAULT = errno.EAGAIN

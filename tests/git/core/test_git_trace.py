@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 from git_blackbird.git.hooks.attribution import (
-    MAX_TRACE_BYTES,
     drop_trace,
     read_trace,
     shorten_trace,
@@ -44,20 +43,42 @@ def test_only_what_may_move_head_here_is_told(repo: Path, tmp_path: Path) -> Non
     assert files(repo) == []
 
 
-def test_a_long_trace_is_shortened_and_loses_no_commit(repo: Path) -> None:
+def test_a_shortened_trace_loses_no_commit(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"a": "1"})
     at = found(repo)
     variables = dict(start_trace(at))
-    traced(repo, variables, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repo, "config", "alias.ci", "commit -q --allow-empty")
+    other = tmp_path / "other"
+    git(repo, "clone", "-q", ".", str(other))
     trace = repo / ".git" / "blackbird" / "git-trace"
-    with trace.open("ab") as file:
-        file.write(b'{"event":"start","sid":"x","time":"2026-01-01T00:00:00Z"}\n' * 3)
-        file.write(b"not JSON at all\n" * (MAX_TRACE_BYTES // 16))
+    for message in ("first", "second"):
+        traced(repo, variables, "commit", "-q", "--allow-empty", "-m", message)
+        traced(repo, variables, "ci", "-m", message)
+        traced(other, variables, "commit", "-q", "--allow-empty", "-m", message)
+        for _ in range(5):
+            traced(repo, variables, "status")
+        shorten_trace(at)
+    assert [one.verb for one in read_trace(at) or []] == ["commit"] * 4
+    assert len(list(trace.iterdir())) == 4
+
+
+def test_what_an_agent_puts_into_the_trace_is_no_command(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"a": "1"})
+    at = found(repo)
+    variables = dict(start_trace(at))
+    trace = repo / ".git" / "blackbird" / "git-trace"
+    (trace / "link").symlink_to(tmp_path / "nothing")
+    (trace / "folder").mkdir()
+    os.mkfifo(trace / "pipe")
+    (trace / "text").write_bytes(b'{"event":"start"\n{"event":"exit","time":1}\n\xff\n[[')
+    (trace / "begun").write_bytes(b'{"event":"start","time":"2026-01-01T00:00:00Z"}\n')
+    traced(repo, variables, "commit", "-q", "--allow-empty", "-m", "x")
     shorten_trace(at)
-    traced(repo, variables, "commit", "-q", "--allow-empty", "-m", "second")
-    shorten_trace(at)
-    assert [one.verb for one in read_trace(at) or []] == ["commit", "commit"]
-    assert sum(path.stat().st_size for path in trace.parent.iterdir()) < MAX_TRACE_BYTES // 4
+    assert [one.verb for one in read_trace(at) or []] == ["commit"]
+    assert not (trace / "text").exists()
+    assert (trace / "begun").exists()
+    drop_trace(at)
+    assert files(repo) == []
 
 
 def test_a_trace_of_the_users_own_stays_theirs(repo: Path) -> None:
@@ -74,4 +95,10 @@ def test_nothing_is_written_through_a_link(repo: Path, tmp_path: Path) -> None:
     (repo / ".git" / "blackbird").mkdir()
     (repo / ".git" / "blackbird" / "git-trace").symlink_to(victim)
     start_trace(found(repo))
+    assert victim.read_text() == "mine"
+    drop_trace(found(repo))
+    (repo / ".git" / "blackbird" / "git-trace").symlink_to(tmp_path)
+    shorten_trace(found(repo))
+    assert read_trace(found(repo)) is None
+    drop_trace(found(repo))
     assert victim.read_text() == "mine"

@@ -1,1 +1,1 @@
-"""One handler for each next action: ``handler(engine, action, turn)`` returns the stop, or None to go on."""
+"""The handlers of the next actions, which the loop calls."""

@@ -1,23 +1,43 @@
-"""Start a task, restart it, or continue its session."""
+"""Start a task, restart it, or continue its session, also with what a person answers."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.agents import chosen_agent
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.ui import Unanswered, warn
+from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.engine.stops import interrupted_stop, undeliverable_stop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.reviews.change import ask_instead
-from git_blackbird.controller.runs.instructions import Restart, order_changes, order_continue, order_start
+from git_blackbird.controller.runs.instructions import (
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+    order_start,
+)
 from git_blackbird.controller.runs.task_run import StaleTaskError
-from git_blackbird.model.entities.history import runs_in_change
-from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
+from git_blackbird.model.entities.cli_hints import answer_options, task_command
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, SendFeedback, StartTask
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    AskPaused,
+    AskQuestions,
+    ContinueRun,
+    SendFeedback,
+    StartTask,
+)
 from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.stop import Stop
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
@@ -25,7 +45,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     workspace, task = engine.workspace, action.task
     if workspace.reviews_changes:
         # Fail before the work is done where its reviewers are missing.
-        engine.contexts.of_reviewers()
+        engine.contexts_of_reviewers()
     if is_work_deferred(workspace, engine.ui, task.id):
         return None
     if (left := engine.scope.starts_left) is not None:
@@ -40,7 +60,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = engine.workspace, restart.task
-    await engine.require_consent(engine.contexts.of_new_run())
+    await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
     if task.status is not Status.TODO:
@@ -67,7 +87,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
     workspace, task, run = engine.workspace, action.task, action.run
     stop = undeliverable_stop(workspace, state, action)
     if stop is None:
-        _, summary = change_of(workspace, state, run, runs_in_change(state.history(task.id)))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
     if run.requested_by != BY_REVIEWERS:
@@ -81,3 +101,96 @@ async def send_feedback(engine: Engine, action: SendFeedback, state: PlanState) 
     task = action.task
     engine.scope = replace(engine.scope, carries=engine.scope.carries - {task.id})
     return await engine.run_task(order_continue(action.run, task, state.pending_messages(task.id), None))
+
+
+async def ask_questions(engine: Engine, action: AskQuestions, state: PlanState) -> Stop | None:
+    """Ask, and resume the session with the answers.
+
+    Raises RequestError where a message was given and nobody is here to answer, SaveError.
+    """
+    task, run = action.task, action.run
+    questions = questions_of(run)
+    ask = race_external_change(engine.workspace, lambda: engine.ui.answer(task, questions), run)
+    reply = await engine.interruptible(ask)
+    if isinstance(reply, Mapping):
+        answers = match_answers(questions, reply, take_answer)
+        instruction = order_answers(run, task, state.pending_messages(task.id), answers)
+        if action.message is not None:
+            instruction = instruction.with_message(action.message)
+        return await engine.run_task(instruction)
+    return _without_answers(engine, action, Unanswered() if engine.is_interrupted else reply)
+
+
+def only_answers(task: Task, hint: str) -> RequestError:
+    """Return the error that a message alone does not answer an agent's questions."""
+    return RequestError(f"{task.id} is waiting for answers; -m alone does not answer them", hint=hint)
+
+
+def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswered | None) -> Stop | None:
+    """Stop where the questions are open; go on where they were answered by another command.
+
+    The message that was to go with the answers is saved as the task's draft.
+    """
+    task, options = action.task, answer_options(questions_of(action.run))
+    command = task_command("resume", task.id, options)
+    if action.message is not None:
+        draft = Drafts(engine.workspace).message(task.id)
+        if action.message not in draft.text:
+            draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), action.message]))
+        draft.save()
+        if draft.fault is not None:
+            raise draft.fault
+        command = task_command("resume", task.id, f"{options} -e", remark="-e continues the text of -m")
+        if isinstance(reply, Run):
+            text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
+            warn(engine.ui, text, task.id, task_command("resume", task.id, " -e"))
+    if isinstance(reply, Run):
+        return None
+    if reply is None and action.message is not None:
+        raise only_answers(task, command)
+    reason = StopReason.WAITING_USER if reply is None else StopReason.INTERRUPTED
+    return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
+
+
+_QUESTION = "paused"
+_CONTINUE = "Continue in its session"
+_RESTART = "Restart in a new session"
+_LEAVE = "Leave it paused and stop here"
+_LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
+
+
+async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Stop | None:
+    """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
+    task, run = action.task, action.run
+    prompt = f"Run {run.id} of {run.task_id} reached {_limit(run)}. What next?"
+    question = Question(id=_QUESTION, prompt=prompt, options=(_CONTINUE, _RESTART, _LEAVE))
+    ask = race_external_change(engine.workspace, lambda: engine.ui.answer(task, (question,)), run)
+    reply = await engine.interruptible(ask)
+    if isinstance(reply, Run):
+        return None
+    if not isinstance(reply, Mapping):
+        is_left_open = isinstance(reply, Unanswered) or engine.is_interrupted
+        stop = paused_stop(run)
+        return replace(stop, reason=StopReason.INTERRUPTED) if is_left_open else stop
+    answer = reply[_QUESTION]
+    if answer == _LEAVE:
+        return paused_stop(run)
+    if answer == _RESTART:
+        return await restart_task(engine, Restart(task, None), state)
+    message = None if answer == _CONTINUE else answer
+    return await engine.run_task(order_continue(run, task, state.pending_messages(task.id), message))
+
+
+def paused_stop(run: Run) -> Stop:
+    """Return the stop at a run that reached a limit, if nobody chose how to continue."""
+    steps = (
+        task_command("resume", run.task_id, remark="continue in its session"),
+        task_command("restart", run.task_id, remark="start again in a new session"),
+        task_command("retry", run.task_id, remark="todo again"),
+    )
+    text = f"{run.task_id} is paused: run {run.id} reached {_limit(run)}"
+    return Stop(StopReason.WAITING_USER, text, steps, run.task_id)
+
+
+def _limit(run: Run) -> str:
+    return _LIMITS.get(run.terminal_reason, "a limit") if run.terminal_reason else "a limit"

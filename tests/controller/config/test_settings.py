@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.config.edit import Scope, unset_key, write_key
-from git_blackbird.controller.config.view import scope_of, settings_rows
+from git_blackbird.controller.config.settings import Scope, scope_of, settings_rows, unset_key, write_key
 from git_blackbird.controller.core.workspace import shorten_path
 from git_blackbird.errors import BlackbirdError, RequestError, UsageError
 from git_blackbird.model.config.layers import ConfigProblem
