@@ -1,5 +1,6 @@
 """The seal around every test: its own HOME, its own git configuration, a fixed identity."""
 
+import gc
 import os
 import shutil
 import sys
@@ -56,6 +57,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: rooms.get(item.path.relative_to(HERE).parts[0], len(rooms)))
     hands = getattr(config, "workerinput", {}).get("workercount", 1)
     items[:] = [item for hand in range(hands) for item in items[hand::hands]]
+
+
+def pytest_collection_finish() -> None:
+    """Look less often for what may go, as each test's objects, and not among what is loaded by now."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

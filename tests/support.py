@@ -12,6 +12,12 @@ import pygit2
 from git_blackbird.model.config.config import Config, Value, with_value
 
 PATIENCE_SECONDS = 120.0
+_USUAL_CONFIG = {
+    "core.repositoryformatversion",
+    "core.filemode",
+    "core.bare",
+    "core.logallrefupdates",
+}
 
 
 def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
@@ -71,9 +77,13 @@ def commit(repo: Path, files: Mapping[str, str | bytes], message: str = "a commi
 def _is_plain(repo: Path, files: Mapping[str, str | bytes]) -> bool:
     """Whether these are the first files of a repository as ``git init`` makes it, and ordinary ones."""
     folder = repo / ".git"
-    is_new = folder.is_dir() and not (folder / "index").exists()
+    if not folder.is_dir() or (folder / "index").exists():
+        return False
+    names = (entry.name for entry in pygit2.Config(os.fspath(folder / "config")))
+    is_usual = all(name in _USUAL_CONFIG or name.startswith("blackbird.") for name in names)
     has_hooks = any(hook.suffix != ".sample" for hook in folder.glob("hooks/*"))
-    return is_new and not has_hooks and all(name.isascii() and name != ".gitattributes" for name in files)
+    are_ordinary = all(name.isascii() and name != ".gitattributes" for name in files)
+    return is_usual and are_ordinary and not has_hooks
 
 
 def _first_commit(repo: Path, files: Mapping[str, str | bytes], message: str) -> str:
