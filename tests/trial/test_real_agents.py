@@ -109,6 +109,7 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, mo
 
 
 @needs_proc
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_an_agent_that_was_killed_fails_and_its_session_goes_on(trial: Trial, model: StandIn) -> None:
     said = stop_them(trial, model, signal.SIGKILL)
     record = trial.records("greet")[-1]

@@ -158,7 +158,7 @@ def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Tria
     held(model, reviews, ("a", "b"))
 
 
-@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, program: Program) -> None:
     work(model, "a", "b")
     # One of the programs asks its model once more by itself.
