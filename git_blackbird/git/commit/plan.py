@@ -45,11 +45,12 @@ _UNDER_WAY = {
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
-_EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
+EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
 _STAGED = "other content is staged for it"
 _EDITED_LATER = "it was edited after the run, by hand or by another task"
+COMMIT_EDITS_FIRST = "commit your own edits from before the run by themselves first (`git commit -p`)"
 _HINTS = {
-    _EDITED_BEFORE: "commit your own edits from before the run by themselves first (`git commit -p`)",
+    EDITED_BEFORE: COMMIT_EDITS_FIRST,
     _STAGED: "unstage what is staged there",
 }
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
@@ -69,7 +70,8 @@ class CommitPlan:
 
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
     without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how
-    to remove those that are no ``later_edits``. ``has_moved_on``: HEAD has a version of its own at one of the
+    to remove those that are no ``later_edits``; ``edited_before`` are the paths that ``COMMIT_EDITS_FIRST``
+    is about. ``has_moved_on``: HEAD has a version of its own at one of the
     paths, so that no commit can hold exactly the change any more.
     """
 
@@ -81,6 +83,7 @@ class CommitPlan:
     hint: str | None = None
     has_moved_on: bool = False
     later_edits: tuple[LaterEdit, ...] = ()
+    edited_before: tuple[bytes, ...] = ()
 
 
 def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
@@ -110,6 +113,7 @@ def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | 
         hint,
         builder.has_moved_on(),
         tuple(builder.later_edits()),
+        tuple(path for path in builder.edits if builder.obstacle(path) == EDITED_BEFORE),
     )
 
 
@@ -197,7 +201,7 @@ class CommitBuilder:
             return "it is or was a separate repository"
         if now != before:
             is_moved = self.began_tree is not None and self.trees.entry(self.began_tree, path) != now
-            return _MOVED_ON if is_moved else _EDITED_BEFORE
+            return _MOVED_ON if is_moved else EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return _STAGED
