@@ -1,5 +1,6 @@
 """Plan, records and commits while an agent works: what it changed is shown, what it broke is set aside."""
 
+import os
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -7,6 +8,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.graph import describe_changes
 from git_blackbird.model.views import Level, Notice
@@ -40,7 +42,7 @@ def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) ->
         return PlanCheck()
     replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
     if replacement is not None:
-        aside = transaction.quarantine_plan(run_id, known).name
+        aside = _set_aside(workspace, transaction, run_id, known)
         what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
         return PlanCheck(warning=f"{what}, {restored}")
     now = workspace.store.plan_bytes()
@@ -52,10 +54,16 @@ def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) ->
     try:
         after = transaction.plan()
     except InvalidPlanError as error:
-        aside = transaction.quarantine_plan(run_id, known).name
+        aside = _set_aside(workspace, transaction, run_id, known)
         what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
         return PlanCheck(warning=f"{what}, {restored}")
     return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
+
+
+def _set_aside(workspace: Workspace, transaction: Transaction, run_id: RunId, known: bytes) -> str:
+    """Put the last valid plan in the place of what is there; name where that is now, from the top."""
+    aside = transaction.quarantine_plan(run_id, known)
+    return shell_word(os.path.relpath(aside, workspace.repo.top))
 
 
 def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
