@@ -1,5 +1,6 @@
 """The seal around every test: its own HOME, its own git configuration, a fixed identity."""
 
+import gc
 import os
 import shutil
 import sys
@@ -58,6 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for hand in range(hands) for item in items[hand::hands]]
 
 
+def pytest_collection_finish() -> None:
+    """Look less often for what may go, as each test's objects, and not among what is loaded by now."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
     """A temporary folder of our own, which holds nothing of others; short, since sockets lie in it."""
@@ -97,10 +105,16 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return home
 
 
+@pytest.fixture(scope="session")
+def new_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs one leaves an empty repository for the others to copy."""
+    return tmp_path_factory.mktemp("new") / "repo"
+
+
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
+def repo(sealed: Path, new_repository: Path, tmp_path: Path) -> Path:
     """An empty repository."""
-    path = tmp_path / "repo"
-    path.mkdir()
-    git(path, "init", "-q", "-b", "main")
-    return path
+    if not new_repository.exists():
+        new_repository.mkdir()
+        git(new_repository, "init", "-q", "-b", "main")
+    return Path(shutil.copytree(new_repository, tmp_path / "repo", symlinks=True))

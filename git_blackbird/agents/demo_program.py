@@ -37,13 +37,17 @@ or ``code-``, and answers with its XML:
     spec-sleep SECONDS, spec-fail CODE, spec-ask ID PROMPT
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 import time
-from html import escape
-from pathlib import Path
-from typing import Any
+
+# Every run waits for it: what is slow to load is loaded where it is needed.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 INTERRUPTED_STATUS = 130
 REFUSED_STATUS = 1
@@ -114,7 +118,7 @@ class _DemoTask(_DemoSession):
         changes = [rest for verb, rest in map(_split, lines) if verb == "on-feedback" and rest]
         written = (rest.split()[0] for verb, rest in map(_split, plain) if verb == "write" and rest)
         first = next(written, None)
-        is_resumed = _is_resume() and (first is None or Path(first).exists())
+        is_resumed = _is_resume() and (first is None or os.path.exists(first))
         if not self.feedback or not is_resumed:
             self.perform(plain)
         if self.feedback and not self.questions:
@@ -129,13 +133,15 @@ class _DemoTask(_DemoSession):
 
     def do_append(self, rest: str) -> None:
         path, text = _split_text(rest)
-        before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        before = _read(path, "surrogateescape") if os.path.exists(path) else ""
         if not before.endswith("\n" + text + "\n") and before != text + "\n":
             gap = "" if not before or before.endswith("\n") else "\n"
             _save(path, f"{before}{gap}{text}\n")
 
     def do_delete(self, rest: str) -> None:
-        _confined(rest).unlink(missing_ok=True)
+        path = _confined(rest)
+        if os.path.lexists(path):
+            os.unlink(path)
         emit("progress", kind="edits", text=rest)
 
     def do_say(self, rest: str) -> None:
@@ -147,6 +153,8 @@ class _DemoTask(_DemoSession):
         _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
 
     def do_fail_once(self, rest: str) -> None:
+        from pathlib import Path  # noqa: PLC0415
+
         records = Path(".blackbird/runs") / str(self.task.get("id", ""))
         own = os.environ.get("BLACKBIRD_RUN_ID", "")
         if not _is_resume() and all(path.stem == own for path in records.glob("*.json")):
@@ -193,7 +201,7 @@ class _DemoReview(_DemoSession):
         name = required.partition(" ")[0]
         path, text = _split_text(required)
         emit("progress", kind="reads", text=name)
-        if path.is_file() and text in path.read_text(encoding="utf-8", errors="replace"):
+        if os.path.isfile(path) and text in _read(path, "replace"):
             return None
         return name, text, second, third
 
@@ -260,6 +268,8 @@ class _DemoChangeReview(_DemoReview):
         super().perform(lines, prefix or f"{self.kind}-")
 
     def do_wants(self, rest: str) -> None:
+        from html import escape  # noqa: PLC0415
+
         if lacking := self._lacking(rest):
             name, text, severity, description = lacking
             kind = "missing_requirement" if self.kind == "spec" else "bug"
@@ -271,6 +281,8 @@ class _DemoChangeReview(_DemoReview):
             )
 
     def do_notes(self, rest: str) -> None:
+        from html import escape  # noqa: PLC0415
+
         name, _, text = rest.partition(" ")
         place = f'<location file="{escape(name)}" line="1"/>'
         self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
@@ -299,24 +311,34 @@ def emit(event: str, **fields: Any) -> None:
     sys.stdout.flush()
 
 
-def _confined(name: str) -> Path:
+def _confined(name: str) -> str:
     """Return the path that a directive names. Raises DemoExit if it leads out of the current directory."""
-    root = Path.cwd().resolve()
-    path = (root / name).resolve()
-    if path == root or not path.is_relative_to(root) or ".git" in path.relative_to(root).parts:
+    path = os.path.realpath(name)
+    parts = _shown(path).split(os.sep)
+    if parts[0] in {os.curdir, os.pardir} or ".git" in parts:
         raise DemoExit(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
     return path
 
 
-def _split_text(rest: str) -> tuple[Path, str]:
+def _shown(path: str) -> str:
+    return os.path.relpath(path, os.path.realpath(os.curdir))
+
+
+def _split_text(rest: str) -> tuple[str, str]:
     name, _, text = rest.partition(" ")
     return _confined(name), text.replace("\\n", "\n")
 
 
-def _save(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    emit("progress", kind="edits", text=str(path.relative_to(Path.cwd().resolve())))
+def _read(path: str, errors: str) -> str:
+    with open(path, encoding="utf-8", errors=errors) as file:
+        return file.read()
+
+
+def _save(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    emit("progress", kind="edits", text=_shown(path))
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json

@@ -26,13 +26,8 @@ def drafts_of(paths: Paths, task_id: TaskId) -> list[Path]:
     return [path for suffix in (_FORM, _TEXT) for path in _existing(_form_places(paths, task_id, suffix))]
 
 
-def _existing(places: Iterator[Path]) -> list[Path]:
-    found = []
-    for path in places:
-        if not os.path.lexists(path):
-            break
-        found.append(path)
-    return found
+def _existing(places: Iterator[Path]) -> Iterator[Path]:
+    return itertools.takewhile(os.path.lexists, places)
 
 
 def _form_places(paths: Paths, task_id: TaskId, suffix: str) -> Iterator[Path]:
@@ -193,16 +188,13 @@ class DraftFile:
         is_mine = self._path is not None and _load_bounded(self._path) == self._known
         if data is None:
             if is_mine:
-                self._remove()
+                remove_text(self.path)
+                self._path = None
         elif is_mine:
             write_private(self.path, data)
         else:
             self._path = _create(self._paths, _places(self._folder, self._name), data)
         self._known = data
-
-    def _remove(self) -> None:
-        remove_text(self.path)
-        self._path = None
 
 
 def text_drafts(paths: Paths) -> list[tuple[TaskId, Path]]:

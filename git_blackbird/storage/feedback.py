@@ -38,18 +38,17 @@ class FeedbackStore:
         except OSError as error:
             return SavedFeedback({}, (RecordError(str(folder), error.strerror or str(error)),))
         self._ledger.refresh()
-        by_leaf: dict[TaskId, Feedback] = {}
-        faults: list[RecordError] = []
-        unconfirmed: list[UnconfirmedRecord] = []
-        for name in names:
-            entry = _load_named(self._ledger, folder / name)
-            if isinstance(entry, Feedback):
-                by_leaf[TaskId(name.removesuffix(_ENDING))] = entry
-            elif isinstance(entry, RecordError):
-                faults.append(entry)
-            else:
-                unconfirmed.append(entry)
-        return SavedFeedback(by_leaf, tuple(faults), tuple(unconfirmed))
+        loaded = {name: _load_named(self._ledger, folder / name) for name in names}
+        entries = loaded.values()
+        return SavedFeedback(
+            {
+                TaskId(name.removesuffix(_ENDING)): entry
+                for name, entry in loaded.items()
+                if isinstance(entry, Feedback)
+            },
+            tuple(entry for entry in entries if isinstance(entry, RecordError)),
+            tuple(entry for entry in entries if isinstance(entry, UnconfirmedRecord)),
+        )
 
     def save(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback for a leaf, keeping the creation time and unknown fields of the old file.

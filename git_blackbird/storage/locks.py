@@ -177,7 +177,11 @@ def _open_unlocked(path: Path) -> Iterator[int | None]:
         yield None
         return
     try:
-        yield descriptor if _is_held(descriptor, path) else None
+        is_free = True
+        with contextlib.suppress(LocksUnsupportedError):
+            # A shared lock, so that two readers do not take each other for the holder.
+            is_free = _try_lock(descriptor, path, fcntl.LOCK_SH)
+        yield None if is_free else descriptor
     finally:
         os.close(descriptor)
 
@@ -222,14 +226,6 @@ def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
         refusal = LocksUnsupportedError if error.errno in _UNSUPPORTED else UnusableError
         raise refusal(f"cannot lock {path}: {error.strerror}", hint=_WITH_LOCKS) from error
     return True
-
-
-def _is_held(descriptor: int, path: Path) -> bool:
-    try:
-        # A shared lock, so that two readers do not take each other for the holder.
-        return not _try_lock(descriptor, path, fcntl.LOCK_SH)
-    except LocksUnsupportedError:
-        return False
 
 
 def _holder(descriptor: int) -> str:

@@ -44,8 +44,8 @@ class _Agreements(Record):
 
 def load_agreements(paths: Paths, answer: AgreementKind) -> frozenset[str]:
     """Return the digests with this answer."""
-    agreements = load_note(_Agreements, paths.agreements) or _Agreements()
-    return frozenset((agreements.told if answer is AgreementKind.TOLD else agreements.agreed) or ())
+    agreements = load_note(_Agreements, paths.agreements)
+    return frozenset(getattr(agreements, answer, None) or ())
 
 
 def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:

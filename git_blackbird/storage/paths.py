@@ -116,8 +116,8 @@ class Paths:
         for inner in steps[1:2]:
             _ignore_all(self.state / inner)
 
-    def move_obstacles(self, folder: Path, name: str) -> Path | None:
-        """Rename what blocks a folder at or below ``.blackbird/``; return its new path.
+    def move_obstacles(self, folder: Path, name: str) -> tuple[Path, Path] | None:
+        """Rename what blocks a folder at or below ``.blackbird/``; return its old and new path.
 
         For obstacles that an agent created during the run ``name``. Raises OSError.
         """
@@ -125,7 +125,7 @@ class Paths:
         for step in folder.relative_to(self.state_root).parts:
             here = here / step
             if os.path.lexists(here) and not stat.S_ISDIR(here.lstat().st_mode):
-                return here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
+                return here, here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
         return None
 
 

@@ -112,6 +112,31 @@ class RunStore:
         names = (task.id for task in plan.tasks.values() if task.children or task.id in task_ids)
         return {name: self.history(name) for name in names}
 
+    def recent(self, limit: int, now: int) -> ByKind:
+        """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
+
+        Folders are read in the order of their last change, until one changed before the oldest record found
+        so far: it contains nothing newer.
+        """
+        own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+        best: list[_Candidate] = []
+        least = ""
+        for changed, task_id in sorted(((changed, name) for name, changed in self._folders()), reverse=True):
+            if _stamp(changed // _MILLISECOND) < least:
+                break
+            folder = self._paths.task_runs(task_id)
+            newer = [candidate for candidate in _candidates(folder, own_ids) if candidate.stamp >= least]
+            if newer:
+                best = heapq.nlargest(limit, [*best, *newer])
+                least = best[-1].stamp if len(best) == limit else ""
+        self._ledger.refresh()
+        entries = [
+            load_record(self._ledger, self._paths.task_runs(task_id) / name, task_id)
+            for _, name, task_id in best
+        ]
+        runs, faults, unconfirmed = _by_kind(entries)
+        return runs[::-1], faults, unconfirmed
+
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
         return self._load_folder(self._paths.task_reviews(task_id), task_id)
@@ -210,59 +235,18 @@ def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
 
 
 class _Candidate(NamedTuple):
-    """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
+    """A record's start in milliseconds, as the hex digits that our ids begin with; its name and task."""
 
     stamp: str
     name: str
-    folder: str
-
-
-def load_recent(paths: Paths, limit: int, now: int) -> ByKind:
-    """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
-
-    Folders are read in the order of their last change, until one changed before the oldest record found so
-    far: it contains nothing newer.
-    """
-    own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
-    best: list[_Candidate] = []
-    least = ""
-    for changed, folder in _folders(paths):
-        if _stamp(changed // _MILLISECOND) < least:
-            break
-        newer = [candidate for candidate in _candidates(folder, own_ids) if candidate.stamp >= least]
-        if newer:
-            best = heapq.nlargest(limit, [*best, *newer])
-            least = best[-1].stamp if len(best) == limit else ""
-    ledger = Ledger(paths)
-    ledger.refresh()
-    entries = [
-        load_record(ledger, Path(candidate.folder, candidate.name), TaskId(Path(candidate.folder).name))
-        for candidate in best
-    ]
-    runs, faults, unconfirmed = _by_kind(entries)
-    return runs[::-1], faults, unconfirmed
+    task_id: TaskId
 
 
 def _stamp(milliseconds: int) -> str:
     return f"{max(milliseconds, 0):012x}"
 
 
-def _folders(paths: Paths) -> list[tuple[int, str]]:
-    try:
-        with os.scandir(paths.runs) as entries:
-            found = [
-                (entry.stat().st_mtime_ns, entry.path)
-                for entry in entries
-                if task_id_fault(entry.name) is None and entry.is_dir(follow_symlinks=False)
-            ]
-    except OSError as error:
-        if is_exhausted(error):
-            raise
-        return []
-    return sorted(found, reverse=True)
-
-
-def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
+def _candidates(folder: Path, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
     """Return the records of one folder; the start of each is in its id, or else the time of its file.
 
     Ids of the Go program are random and contain no time. An unreadable folder is reported when its task is
@@ -280,8 +264,8 @@ def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
             continue
         stamp = name[:_STAMP_DIGITS]
         if not (first <= stamp <= last and len(name) == _OWN_LENGTH):
-            stamp = _stamp(_changed(Path(folder, name)) // _MILLISECOND)
-        yield _Candidate(stamp, name, folder)
+            stamp = _stamp(_changed(folder / name) // _MILLISECOND)
+        yield _Candidate(stamp, name, TaskId(folder.name))
 
 
 def unknown_files(paths: Paths, task_id: TaskId) -> list[str]:

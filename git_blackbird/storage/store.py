@@ -86,24 +86,20 @@ class Store:
         return plan
 
     def _load_plan(self) -> tuple[bytes, Plan]:
+        path = str(self.paths.plan)
         try:
-            return self._parse_plan()
+            data = self.plan_bytes()
+            if data is None:
+                hint = "`git blackbird init` makes one to start from"
+                raise UnusableError(f"plan file not found: {path}", hint=hint)  # noqa: TRY301  # as for others
+            # Another thread may read an older plan meanwhile: return what was read here.
+            parsed = self._parsed
+            if parsed is None or parsed[0] != data:
+                parsed = self._parsed = (data, parse_plan(data, path))
         except UnusableError as error:
             if self.paths.known_plan.exists():
                 error.hint = BROKEN_BY_AGENT
             raise
-
-    def _parse_plan(self) -> tuple[bytes, Plan]:
-        data = self.plan_bytes()
-        if data is None:
-            raise UnusableError(
-                f"plan file not found: {self.paths.plan}",
-                hint="`git blackbird init` makes one to start from",
-            )
-        # Another thread may read an older plan meanwhile: return what was read here.
-        parsed = self._parsed
-        if parsed is None or parsed[0] != data:
-            parsed = self._parsed = (data, parse_plan(data, str(self.paths.plan)))
         return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
@@ -201,15 +197,13 @@ class Transaction:
         Raises SaveError.
         """
         paths = self._paths
-        moved: list[tuple[Path, Path]] = []
-        for folder in (paths.tmp, paths.task_runs(run.task_id)):
-            try:
-                aside = paths.move_obstacles(folder, run.id)
-            except OSError as error:
-                raise SaveError(paths.record(run.task_id, run.id), error) from error
-            if aside is not None:
-                moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
-        return tuple(moved)
+        try:
+            moved = [
+                paths.move_obstacles(folder, run.id) for folder in (paths.tmp, paths.task_runs(run.task_id))
+            ]
+        except OSError as error:
+            raise SaveError(paths.record(run.task_id, run.id), error) from error
+        return tuple(filter(None, moved))
 
     def begin_watch(self, run: Run) -> None:
         """Begin to note which record files our commands write; the run's own record is saved already.

@@ -29,11 +29,11 @@ from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views import Decided, Event, Level, Notice, RunStarted, Stop, StopReason
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider, why_impossible
 from git_blackbird.tui.context import AppContext, Prepare
-from git_blackbird.tui.driver import ResilientDriver, is_terminal
-from git_blackbird.tui.input_guard import PAUSE_KEY
+from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
@@ -89,7 +89,6 @@ class BlackbirdApp(AppContext):
 
     @cached_property
     def commands(self) -> "Commands":
-        """What the actions carry out."""
         from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
 
         return Commands(self)
@@ -99,7 +98,6 @@ class BlackbirdApp(AppContext):
         return self.runner.is_busy
 
     def get_default_screen(self) -> MainScreen:
-        """Start with the plan."""
         try:
             self.main.show_plan(self.watcher.plan())
         except BlackbirdError as error:

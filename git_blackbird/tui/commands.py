@@ -23,8 +23,9 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import CHANGE_REVIEW
-from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.format import render_reset, undo_lines
+from git_blackbird.messages.display.events import render_decided
+from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
+from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import AGENT_NAMES
@@ -34,7 +35,8 @@ from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.views import Checkpoint, Decided
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
@@ -152,8 +154,7 @@ class Commands:
         recorded = await asyncio.to_thread(record_decision, workspace, run.task_id, decision, run.id)
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
-            moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
-            text = render_event(recorded.decided) or ""
+            text, moved = render_decided(recorded.decided), moved_lines(recorded.moved)
             lines = (text, *recorded.deferred, *recorded.warnings, *moved, *undo_lines(recorded.undo))
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if not app.can_execute or app.is_commit_interrupted:
@@ -205,10 +206,8 @@ class Commands:
         if reason is not None:
             dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
             draft.drop()
-            text = f"dismissed the review of {parent_id}; it is {dismissed.parent.status}"
-            dropped = ", ".join(dismissed.dropped)
-            remark = f"\nits feedback is no longer pending for: {dropped}" if dropped else ""
-            self._app.log_and_notify(text + remark, is_good=True)
+            lines = dismissal_lines(dismissed.parent, dismissed.dropped)
+            self._app.log_and_notify("\n".join(lines), is_good=True)
         self._app.poll()
 
     async def runs(self, task: Task) -> None:

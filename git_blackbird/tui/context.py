@@ -17,8 +17,9 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views import Event, Stop
-from git_blackbird.tui.input_guard import InputGuard
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp

@@ -11,7 +11,7 @@ from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.model.views import RunEnded, RunStarted
+from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.widgets.live_log import LiveEntry, LivePane
 
 

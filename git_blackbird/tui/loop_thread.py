@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.views import Stop
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.context import AppContext, Prepare
 
 if TYPE_CHECKING:

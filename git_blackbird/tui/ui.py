@@ -11,11 +11,12 @@ from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import Checkpoint, Event
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
+from git_blackbird.tui.screens.checkpoint import QuestionScreen
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
-from git_blackbird.tui.screens.questions import QuestionScreen
 
 T = TypeVar("T")
 

@@ -125,6 +125,28 @@ def test_the_agents_own_commits_stay_in_its_change(trial: Trial) -> None:
     assert only["text"] == "commit: of mine"
 
 
+def test_an_approval_commits_what_the_agent_left_uncommitted(trial: Trial) -> None:
+    work(trial, "echo one >new.txt; git add new.txt; git commit -q -m one; echo two >>new.txt", lambda: None)
+    assert approve(trial) == ["new.txt"]
+    assert git(trial.repo, "diff", "-U0", "HEAD~1").splitlines()[-1] == "+two"
+    assert git(trial.repo, "status", "--porcelain") == ""
+
+
+def test_edits_of_mine_from_before_are_not_committed_after_the_agents_commit(trial: Trial) -> None:
+    """The agent commits its own line, and not the person's; the rest of the file is not its alone."""
+    write(trial.repo, {"long.txt": changed(19, "mine")})
+    write(trial.repo.parent, {"agent.txt": changed(2, "agent")})
+    blob = git(trial.repo, "hash-object", "-w", "../agent.txt")
+    before = "git commit -q -m agent; sed -i 's/line 5/agent too/' long.txt"
+    work(
+        trial,
+        f"sed -i 's/line 2$/agent/' long.txt; git update-index --cacheinfo 100644,{blob},long.txt; {before}",
+        lambda: None,
+    )
+    said = trial.expect(1, "decide", "a", "--approve")
+    assert "- long.txt: HEAD has changed this file since the change began\n" in said
+
+
 def test_a_pull_and_another_branch_are_no_part_of_the_change(trial: Trial) -> None:
     other = trial.repo.parent / "other"
     git(trial.repo, "clone", "-q", ".", str(other))

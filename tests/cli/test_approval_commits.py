@@ -14,7 +14,8 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
-from git_blackbird.model.views import ApprovalCommit, Checkpoint, CommitPreview, Decided
+from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
+from git_blackbird.model.views.events import Decided
 from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import (

@@ -17,7 +17,7 @@ import pytest
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import load_recent
+from git_blackbird.storage.records import RunStore
 from tests import preloaded
 from tests.cli.golden_harness import FIRST_MOMENT, Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task
@@ -248,10 +248,10 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
         os.utime(path, ns=(started, started))
     (paths.runs / "t1" / f"{runs[1].id}.json").write_text("not read: it is old")
     (paths.runs / "t2" / f"{runs[29].id}.json.tmp").write_text("no record")
-    found, faults, _ = load_recent(paths, 20, now)
+    found, faults, _ = RunStore(paths).recent(20, now)
     assert [one.id for one in found] == [one.id for one in reversed(runs[10:])]
     assert not faults
-    everything, faults, _ = load_recent(paths, 100, now)
+    everything, faults, _ = RunStore(paths).recent(100, now)
     assert (len(everything), len(faults)) == (29, 1)
 
 

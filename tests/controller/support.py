@@ -13,7 +13,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
 from git_blackbird.controller.engine.commands import execute_loop
-from git_blackbird.controller.engine.engine import require_consent
+from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
@@ -22,8 +22,11 @@ from git_blackbird.model.entities.decision import Decision, Reply
 from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import DecisionState, Question, Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import Checkpoint, Event, Notice, Stop
-from tests.support import git
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Notice
+from git_blackbird.model.views.stop import Stop
+from tests.support import set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -118,15 +121,14 @@ def put_plan(repo: Path, *tasks: Task) -> None:
 
 def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
-    for name, value in values.items():
-        git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+    set_config(repo, {name.replace("__", "."): value for name, value in values.items()})
 
 
 def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
     no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
-    asyncio.run(require_consent(workspace, Person(), chosen_agent(workspace)))
+    asyncio.run(Engine(workspace, Person(), CallScope()).ask_consent(chosen_agent(workspace)))
 
 
 def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:

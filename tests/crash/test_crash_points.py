@@ -18,7 +18,7 @@ from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import Checkpoint
+from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop
 from tests.crash.running import Ended, run, step_like, strike

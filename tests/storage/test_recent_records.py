@@ -9,7 +9,7 @@ from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.run import RECORDER, Run
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import load_recent, render_record
+from git_blackbird.storage.records import RunStore, render_record
 from tests.storage.building import make_layout
 
 SECOND = 1_000_000_000
@@ -44,7 +44,7 @@ def put(paths: Paths, task: str, seconds: int, run_id: str | None = None) -> Run
 
 
 def newest(paths: Paths, limit: int) -> list[str]:
-    runs, faults, _ = load_recent(paths, limit, NOW)
+    runs, faults, _ = RunStore(paths).recent(limit, NOW)
     assert faults == ()
     return [run.id for run in runs]
 
@@ -74,13 +74,13 @@ def test_a_file_that_is_no_record_is_named(paths: Paths) -> None:
     made = put(paths, "a", 1)
     broken = paths.task_runs(TaskId("a")) / "broken.json"
     broken.write_text("{")
-    runs, faults, _ = load_recent(paths, 20, NOW)
+    runs, faults, _ = RunStore(paths).recent(20, NOW)
     assert [run.id for run in runs] == [made]
     assert [fault.path for fault in faults] == [str(broken)]
 
 
 def test_there_is_nothing_where_nothing_ran(paths: Paths) -> None:
-    assert load_recent(paths, 20, NOW) == ((), (), ())
+    assert RunStore(paths).recent(20, NOW) == ((), (), ())
     paths.state.mkdir()
     paths.runs.write_text("a file")
-    assert load_recent(paths, 20, NOW) == ((), (), ())
+    assert RunStore(paths).recent(20, NOW) == ((), (), ())

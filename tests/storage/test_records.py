@@ -18,7 +18,7 @@ from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFi
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import RunStore, load_recent, load_record, render_record, unknown_files
+from git_blackbird.storage.records import RunStore, load_record, render_record, unknown_files
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout
 from tests.support import examples
@@ -275,7 +275,7 @@ def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(paths: Paths) 
     histories = RunStore(paths).histories()
     assert {name: len(found.runs) for name, found in histories.items() if found.runs} == {"t1": 1}
     assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(paths.runs / "loop")]
-    runs, faults, _ = load_recent(paths, 20, 1_800_000_000 * 10**9)
+    runs, faults, _ = RunStore(paths).recent(20, 1_800_000_000 * 10**9)
     assert ([run.id for run in runs], faults) == ([GO_ID], ())
 
 

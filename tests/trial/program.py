@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import preloaded
-from tests.support import git
+from tests.support import set_config
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 120.0
@@ -56,8 +56,7 @@ class Trial:
         self.expect(0, "config", "--project", "execution.stopAfterEachTask", "false")
 
     def configure(self, settings: Mapping[str, str]) -> None:
-        for key, value in settings.items():
-            git(self.repo, "config", f"blackbird.{key}", value)
+        set_config(self.repo, settings)
 
     def plan(self, tasks: Mapping[str, tuple[str, ...]]) -> None:
         """Write a plan of these tasks with what each depends on; the agent is asked for ``TASK.py``."""

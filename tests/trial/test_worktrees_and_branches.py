@@ -89,6 +89,25 @@ def test_an_approval_does_not_commit_to_another_branch_unasked(trial: Trial) -> 
     assert git(trial.repo, "log", "--format=%s", "main..side") == "A"
 
 
+def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved"})
+    trial.command(
+        "git switch -q -c agents; echo 4 >four.txt; git add four.txt; git commit -q -m four; echo 5 >five.txt"
+    )
+    trial.expect(3, "execute", "a", "--no-input")
+    said = trial.expect(1, "decide", "a", "--approve")
+    assert "would go to another branch: the agent left the branch main; HEAD is on agents\n" in said
+    assert "hint: add --any-branch to commit here, and approve again" in said
+    git(trial.repo, "switch", "-q", "main")
+    said = trial.expect(1, "decide", "a", "--approve")
+    assert "would go to another branch: the run worked on the branch agents; now HEAD is on main\n" in said
+    assert "go back with `git switch agents`, or add --any-branch to commit here, and approve again" in said
+    git(trial.repo, "switch", "-q", "agents")
+    trial.expect(0, "decide", "a", "--approve", "--any-branch")
+    assert git(trial.repo, "show", "--format=%s", "--name-only") == "A\n\nfive.txt"
+    assert git(trial.repo, "status", "--porcelain", "four.txt", "five.txt") == ""
+
+
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 3)])
 def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
     trial.configure({"execution.commit": "approved"})

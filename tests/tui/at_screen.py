@@ -15,9 +15,10 @@ from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import Checkpoint, Event, Stop
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
-from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
 from git_blackbird.tui.ui import ThreadsafeUI
 from tests.controller.support import Prepare
 from tests.tui.driver import PATIENCE_SECONDS, SIZE, QuickApp, wait_for

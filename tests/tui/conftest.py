@@ -1,4 +1,3 @@
-import gc
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,13 +37,9 @@ def _render_what_is_looked_at(self: Compositor, full: bool = False, **kwargs: An
 @pytest.fixture(autouse=True, scope="session")
 def shared() -> Iterator[None]:
     """Leave out what every application of the tests would do again."""
-    # An application is thrown away with its test: what it leaves is looked for less often.
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", _parse_rules_once)
         yield
-    gc.set_threshold(*thresholds)
 
 
 @pytest.fixture(autouse=True)

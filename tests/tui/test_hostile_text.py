@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
-from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write

@@ -10,7 +10,7 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import RunStatus
-from git_blackbird.model.views import RunEnded, RunStarted
+from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.log_tail import LogTailer
 from git_blackbird.tui.widgets.live_log import LivePane
 from tests.cli.golden_harness import save, store_at

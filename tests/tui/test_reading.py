@@ -41,7 +41,7 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
         await see(
             app,
             pilot,
-            "3 tasks: 3 todo (2 ready)",
+            "3 tasks and 1 parent: 3 todo (2 ready)",
             "Task guide-use  guide-use",
             "its dependency guide-faq is todo, not done",
         )

@@ -1,12 +1,15 @@
-"""``config``: every key with its value and origin; reading, writing and removing one."""
+"""``config`` reads, writes and removes keys; ``agent`` shows the agents, and which is chosen and why."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.controller.config import ConfigChange, Scope, require_key, unset_key, write_key
+import click
+
+from git_blackbird.cli.output import CommandContext, print_error
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
+from git_blackbird.controller.config.settings import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
 from git_blackbird.messages.display.config import (
     key_text,
     layer_lines,
@@ -15,7 +18,11 @@ from git_blackbird.messages.display.config import (
     value_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting
+
+if TYPE_CHECKING:
+    from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer
 
 
 def config(
@@ -59,8 +66,7 @@ def _check_usage(
 
 def setting_row(setting: Setting) -> tuple[Cell, Cell, Cell]:
     """Format a key, the value that counts and its origin."""
-    origin = Cell(clean_line(setting.origin, 1000), dim=True)
-    return Cell(setting.key.name), Cell(value_text(setting.value)), origin
+    return Cell(setting.key.name), Cell(value_text(setting.value)), Cell(_origin(setting), dim=True)
 
 
 def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
@@ -74,7 +80,6 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
-    """Say what a key is, and what each layer says of it."""
     yield f"  {key_text(layers.key)}"
     rows = [
         (Cell(row.effect), Cell(row.value), Cell(row.origin, dim=bool(row.origin)))
@@ -89,3 +94,114 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
     if stronger is not None:
         call.warn(overruled_text(stronger))
     call.data("setup:ConfigChangeOutput", written)
+
+
+_MAX_LENGTH = 1000
+_HEADINGS = ("  Agent", "Version", "State", "Login")
+
+
+def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
+    from git_blackbird.controller.queries.agents import view_agent, view_agents  # noqa: PLC0415  # keys need no agents
+
+    workspace = open_workspace(call.environment)
+    if name is None:
+        agents = view_agents(workspace)
+        call.lines(_list_lines(agents))
+        call.data("setup:AgentsOutput", agents)
+        code = ExitCode.OK
+    else:
+        code = _show_one(call, view_agent(workspace, name), workspace.settings.applied["agent"])
+    call.warn_problems(workspace)
+    return code
+
+
+def _list_lines(agents: "AgentList") -> Iterator[str]:
+    headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
+    yield from render_table([headings, *map(_row, agents.agents)], None)
+    yield ""
+    choice = agents.choice
+    yield f"{choice.value} is chosen by {_origin(choice)}; to choose another:"
+    command, remark = "git config blackbird.agent NAME", "in this clone"
+    if choice.layer is Layer.ENVIRONMENT:
+        command, remark = f"unset {choice.origin}", "it wins over every configuration"
+    commands = {command: remark, "git blackbird execute --agent NAME": "for one call"}
+    yield from render_table(((f"  {name}", Cell(text, dim=True)) for name, text in commands.items()), None)
+    for reviewer in agents.reviewers:
+        made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
+        yield f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}"
+    yield "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
+
+
+def _model(reviewer: "Reviewer", form: str) -> str:
+    return f" {form.format(clean_line(reviewer.model))}" if reviewer.model else ""
+
+
+def _where(reviewer: "Reviewer") -> str:
+    return "read-only in the worktree" if reviewer.read_only else "in a throwaway checkout"
+
+
+def _row(view: "AgentView") -> tuple[Cell | str, ...]:
+    return (
+        Cell(f"{'*' if view.is_chosen else ' '} {view.name}", bold=view.is_chosen),
+        _cleaned(view.inspection.version),
+        _state_cell(view, _cleaned(view.inspection.blocked_reason)),
+        _cleaned(view.inspection.login),
+    )
+
+
+def _state_cell(view: "AgentView", otherwise: str) -> Cell:
+    return Cell("can start", "green") if view.can_start else Cell(otherwise, "red")
+
+
+def _origin(setting: Setting) -> str:
+    return clean_line(setting.origin, _MAX_LENGTH)
+
+
+def _cleaned(text: str | None) -> str:
+    return clean_line(text or "", _MAX_LENGTH) or "-"
+
+
+def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitCode:
+    call.lines(_agent_lines(view, choice))
+    call.data("setup:AgentOutput", view)
+    if view.can_start:
+        return ExitCode.OK
+    # The object for programs has it already: one line is all that standard output gets.
+    error = AgentUnavailableError(view.inspection.blocked_reason or "", hint=view.inspection.hint)
+    print_error(error, as_json=False)
+    return error.exit_code
+
+
+def _agent_lines(view: "AgentView", choice: Setting) -> Iterator[str]:
+    state = _state_cell(view, "cannot start")
+    yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
+    yield from render_facts(_facts(view, choice))
+    if view.can_start:
+        yield from render_section("can", render_table(_abilities(view), None))
+    yield from render_section("configured", render_table(map(setting_row, view.settings), None))
+    yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
+
+
+def _facts(view: "AgentView", choice: Setting) -> Iterator[tuple[str, str]]:
+    inspection = view.inspection
+    yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {_origin(choice)}"
+    yield "program", _cleaned(inspection.program)
+    yield "version", _cleaned(inspection.version)
+    yield "login", _cleaned(inspection.login)
+    yield "may", _cleaned(inspection.powers)
+    yield "as reviewer", _cleaned(inspection.reviews)
+    for reviewer in view.reviews:
+        made_by = f"of each change{_model(reviewer, 'with {}')}, by {_origin(reviewer.choice)}"
+        yield f"{reviewer.source} review", f"{made_by}: {_where(reviewer)}"
+
+
+def _abilities(view: "AgentView") -> Iterator[tuple[str, Cell]]:
+    can = view.abilities
+    for name, has in (
+        ("continue a session", can.resume),
+        ("enforce a JSON schema", can.schema),
+        ("run read-only", can.read_only),
+        ("use a given session id", can.chooses_session),
+        ("report what a run cost", can.reports_cost),
+    ):
+        yield name, Cell("yes", "green") if has else Cell("no", "yellow")

@@ -29,7 +29,9 @@ from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import Checkpoint, Event, ReviewsEnded, Stop, StopReason
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, ReviewsEnded
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_ROUNDS = 5
 
@@ -86,7 +88,6 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
 
 
 def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
-    """Name the commands that look further."""
     histories = workspace.plan_state().histories
     runs = [run for history in histories.values() for run in history.own]
     call.print("\nlook further:")

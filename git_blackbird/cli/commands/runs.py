@@ -1,18 +1,44 @@
-"""``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
+"""``runs``: what happened, its logs and diffs; ``review``: show, run or dismiss reviews."""
 
 import json
 import sys
+from collections.abc import Iterator
+
+import click
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
-from git_blackbird.cli.render.runs import commit_lines, run_lines, runs_table
-from git_blackbird.cli.syntax.show import NEWEST
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.cli.render.runs import commit_lines, paint, run_lines, runs_table
+from git_blackbird.cli.render.tables import (
+    Cell,
+    print_records,
+    record_end_of,
+    render_facts,
+    render_section,
+    render_table,
+    run_records,
+)
+from git_blackbird.cli.syntax.plan import NEWEST
+from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
+from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.messages.display.reviews import (
+    change_facts,
+    change_missing,
+    change_rounds,
+    change_steps,
+    dismissal_lines,
+    merged_lines,
+    parent_facts,
+    parent_sections,
+    parent_steps,
+)
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
 
 def runs(
@@ -159,3 +185,104 @@ def _show_diff(
         pair = run.tree_pair
     code = diff.page_diff(workspace, pair, colored_pieces)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE
+
+
+def review(
+    call: CommandContext,
+    action: str,
+    task: str,
+    *,
+    agent: str | None,
+    stream: bool,
+    form: str | None,
+    reason: str | None,
+) -> ExitCode:
+    if action != "run" and (agent is not None or stream):
+        raise UsageError("--agent and --stream go with `review run`")
+    if action != "dismiss" and reason is not None:
+        raise UsageError("--reason goes with `review dismiss`")
+    if form is not None and (action != "show" or call.as_json):
+        raise UsageError("--format goes with `review show`, without --json")
+    if action == "show":
+        return _show(call, task, wants_xml=form == "xml")
+    if action == "run":
+        return _run(call, task, agent, stream=stream)
+    return _dismiss(call, task, reason)
+
+
+def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
+    workspace = open_workspace(call.environment)
+    task = find_task(workspace.store.plan(), name)
+    if task.is_leaf:
+        _show_change(call, workspace, task, wants_xml=wants_xml)
+    elif wants_xml:
+        raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
+    else:
+        view = view_review(workspace, name)
+        call.lines(_parent_lines(view))
+        call.data("runs:ParentReviewOutput", view)
+    call.warn_problems(workspace)
+    return ExitCode.OK
+
+
+def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, wants_xml: bool) -> None:
+    view = view_change_review(workspace, task)
+    if wants_xml:
+        from git_blackbird.messages.display.merged_review import render_merged_xml  # noqa: PLC0415  # only XML pays
+
+        if view.merged is None:
+            raise RequestError(
+                f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
+            )
+        call.print(render_merged_xml(view.merged).rstrip("\n"))
+        return
+    call.lines(_change_lines(view, call))
+    call.data("runs:ChangeReviewOutput", view)
+    call.warn_records(view.faults)
+
+
+def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
+    # Showing a review needs nothing of what makes one.
+    from git_blackbird.cli.commands.run import open_with_flags, run_loop_command  # noqa: PLC0415
+    from git_blackbird.controller.engine.commands import review_loop  # noqa: PLC0415
+
+    keys = ("agent", "reviews.spec.agent", "reviews.code.agent")
+    workspace = open_with_flags(call, dict.fromkeys(keys, agent))
+    return run_loop_command(call, workspace, lambda ui: review_loop(workspace, ui, task), stream=stream)
+
+
+def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
+    from git_blackbird.controller.engine.commands import dismiss_review  # noqa: PLC0415  # as above
+
+    if reason is None:
+        raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
+    workspace = open_workspace(call.environment)
+    workspace.require_settings()
+    result = dismiss_review(workspace, task, reason)
+    call.print("\n  ".join(dismissal_lines(result.parent, result.dropped)))
+    call.data("runs:DismissOutput", result, reason=reason.strip())
+    return ExitCode.OK
+
+
+def _parent_lines(view: ReviewView) -> Iterator[str]:
+    parent = view.parent
+    yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
+    yield from render_facts(parent_facts(view))
+    for title, lines in parent_sections(view, paint):
+        yield from render_section(title, lines)
+    listed = {feedback.command for feedback in view.outstanding}
+    yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
+
+
+def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]:
+    yield f"{click.style(view.task.id, bold=True)}  {clean_line(view.task.title)}"
+    yield from render_facts(change_facts(view))
+    if view.run is not None and view.merged is not None:
+        yield ""
+        yield from merged_lines(view.run)
+    yield from render_section("missing", change_missing(view))
+    rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
+    yield from render_section("rounds", render_table(rounds, None))
+    table = runs_table(view.about, call.environment.timestamp(), call.columns_less(2))
+    yield from render_section("reviewers", table)
+    yield from render_section("next", change_steps(view))

@@ -3,9 +3,15 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.tables import label_cell, render_table
+from git_blackbird.cli.render.tables import (
+    label_cell,
+    list_records,
+    print_records,
+    record_end_of,
+    render_table,
+    status_records,
+)
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
@@ -13,7 +19,7 @@ from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,
     label,
-    list_tasks,
+    state_of_ready,
     stopped_tasks,
     tree_of_tasks,
 )
@@ -81,9 +87,13 @@ def list_command(
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
-        stopped=stopped_tasks(workspace, plan),
+        stopped=stopped_tasks(state_of_ready(workspace, plan)),
     )
-    rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    rows = (
+        tree_of_tasks(plan, wanted)
+        if tree
+        else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
+    )
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     if record_end is None:
         fields = [

@@ -8,14 +8,14 @@ from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
-from git_blackbird.messages.display.format import render_reset, undo_lines
+from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.views import Stop
+from git_blackbird.model.views.stop import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
@@ -61,7 +61,6 @@ def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
 
 
 def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
-    """Yield what would be done, in order."""
     yield from (("resume of ", task) for task in foreseen.requests)
     yield from (("reviews of the change of ", task) for task in foreseen.changes)
     for task in foreseen.order:
@@ -80,8 +79,7 @@ def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
         call.print(f"  {text}")
     for text in recorded.warnings:
         call.warn(text)
-    for path in recorded.moved:
-        call.print(f"  the worktree differs from the change in {clean_line(path)}")
+    call.lines(f"  {line}" for line in moved_lines(recorded.moved))
     call.lines(undo_lines(recorded.undo))
     call.data("events:DecideOutput", recorded)
     return ExitCode.OK

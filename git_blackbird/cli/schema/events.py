@@ -14,7 +14,6 @@ from git_blackbird.cli.schema.base import (
     parent_review_of,
 )
 from git_blackbird.controller.engine.dry_run import DryRun
-from git_blackbird.model import views
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import KeptPath, Summary, Totals
@@ -29,7 +28,9 @@ from git_blackbird.model.entities.run import (
     Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
-from git_blackbird.model.views import Checkpoint, StopReason
+from git_blackbird.model.views import events
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.stop import StopReason
 
 _TASK, _RUN, _TITLE = "The task.", "The run.", "The title of the task."
 
@@ -61,7 +62,7 @@ class RunProgressEvent(EventOutput, event="progress"):
     )
 
 
-def _printed(event: views.RunOutput) -> str:
+def _printed(event: events.RunOutput) -> str:
     """Return raw output as text, U+FFFD where it was not UTF-8."""
     return event.data.decode(errors="replace")
 
@@ -75,12 +76,12 @@ class RunPrinted(EventOutput, event="output"):
     text: str = field("What was printed, as it is.", using=_printed)
 
 
-def _totals(ended: views.RunEnded) -> Totals | None:
+def _totals(ended: events.RunEnded) -> Totals | None:
     summary = ended.run.review_summary
     return None if summary is None or summary.minimal is not None else summary.totals
 
 
-def _seconds(ended: views.RunEnded) -> float:
+def _seconds(ended: events.RunEnded) -> float:
     return round(ended.seconds, 3)
 
 
@@ -138,7 +139,7 @@ class DecidedEvent(EventOutput, event="decided"):
 class NoticeEvent(EventOutput, event="notice"):
     """Something to know."""
 
-    level: views.Level = field("How important it is.", "weight")
+    level: events.Level = field("How important it is.", "weight")
     text: str = field("What it is, in one line.")
     hint: str | None = field("What to do.")
     task: TaskId | None = field("The task that it is about.", "task_id")
@@ -298,17 +299,17 @@ class DecideOutput(DataOutput, schema_name="decide"):
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
 
 
-_OUTPUTS: Mapping[type[views.Event], type[EventOutput]] = {
-    views.RunStarted: RunStartedEvent,
-    views.RunProgress: RunProgressEvent,
-    views.RunOutput: RunPrinted,
-    views.RunEnded: RunEndedEvent,
-    views.ReviewsEnded: ReviewsEndedEvent,
-    views.Decided: DecidedEvent,
-    views.Notice: NoticeEvent,
+_OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {
+    events.RunStarted: RunStartedEvent,
+    events.RunProgress: RunProgressEvent,
+    events.RunOutput: RunPrinted,
+    events.RunEnded: RunEndedEvent,
+    events.ReviewsEnded: ReviewsEndedEvent,
+    events.Decided: DecidedEvent,
+    events.Notice: NoticeEvent,
 }
 
 
-def event_of(event: views.Event) -> EventOutput:
+def event_of(event: events.Event) -> EventOutput:
     """Return an event as it is printed."""
     return _OUTPUTS[type(event)].of(event)

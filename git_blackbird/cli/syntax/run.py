@@ -106,7 +106,7 @@ decide = CommandSpec(
 )
 review = CommandSpec(
     "review",
-    "review:review",
+    "runs:review",
     """Show the reviews of TASK, have it reviewed, or dismiss its review.
 
     If reviews.mode is parallel, `execute` has the change of each leaf reviewed, against the task and as

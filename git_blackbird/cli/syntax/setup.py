@@ -10,7 +10,7 @@ DEMO_FOLDER = "blackbird-demo"
 
 agent = CommandSpec(
     "agent",
-    "agent:agent",
+    "config:agent",
     """Show which agents there are, what each can do here, which is chosen and why.
 
     With NAME, show one in full; the exit code is 8 if it cannot start. Programs are asked for their version

@@ -21,7 +21,8 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
-from git_blackbird.model.views import Checkpoint, Event, RunEnded, RunOutput
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunEnded, RunOutput
 
 STDOUT = 1
 STDERR = 2
@@ -159,7 +160,6 @@ class BaseUI:
         self.shown_reviews: set[RunId] = set()
 
     def notify(self, event: Event) -> None:
-        """Show what happens."""
         if isinstance(event, RunEnded) and event.run.run_type is RunType.REVIEW:
             self.shown_reviews.add(event.run.id)
         self.show(event)
@@ -173,15 +173,12 @@ class BaseUI:
         task: Task,  # noqa: ARG002  # the Protocol's, here and below
         questions: tuple[Question, ...],  # noqa: ARG002
     ) -> Mapping[str, str] | Unanswered | None:
-        """Ask nobody."""
         return None
 
     async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002
-        """Ask nobody."""
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:  # noqa: ARG002
-        """Ask nobody."""
         return None
 
 
@@ -269,7 +266,6 @@ class AgentPrinter:
             self._writer.put_droppable(stream.feed(event.data), where)
 
     def follow(self, step: Progress, columns: int | None = None) -> None:
-        """Show the next step, at most ``columns`` wide."""
         block = self._transcript.render(step, columns)
         if block:
             self._writer.put_droppable(block)

@@ -19,7 +19,8 @@ from git_blackbird.messages.display.format import UsageCost, render_duration, re
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question, RunStatus
-from git_blackbird.model.views import Checkpoint, Event, Level, Notice, RunEnded
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
 _FRAME_SECONDS = 0.1
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -56,7 +57,6 @@ class LiveDisplay(Writer):
 
     @property
     def columns(self) -> int:
-        """How wide the terminal is now."""
         return self._console.width
 
     def put(self, text: str, stream: int = STDOUT) -> None:
@@ -82,7 +82,6 @@ class LiveDisplay(Writer):
             self.perform(self.idle)
 
     def rest(self) -> None:
-        """Show no activity any more."""
         self._activity = None
         self.perform(self._stop)
 
@@ -96,7 +95,6 @@ class LiveDisplay(Writer):
         return None if self._activity is None else _FRAME_SECONDS
 
     def idle(self) -> None:
-        """Draw the line that moves."""
         activity = self._activity
         if activity is None:
             return

@@ -9,7 +9,8 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import Checkpoint, Event, RunOutput, RunProgress
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 
 
 class JsonUI(BaseUI):
@@ -34,11 +35,9 @@ class JsonUI(BaseUI):
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Print what is asked."""
         self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-        """Print what is to be decided."""
         self._writer.put(event_line(CheckpointReached.of(checkpoint)))
         return None

@@ -48,8 +48,8 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
-from git_blackbird.model.views import (
-    Checkpoint,
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import (
     Decided,
     Event,
     Notice,
@@ -120,7 +120,6 @@ class TerminalUI(AskingUI):
                     termios.tcsetattr(sys.stdin, termios.TCSANOW, self._mode)
 
     def show(self, event: Event) -> None:
-        """Show what happens."""
         match event:
             case RunStarted():
                 self._begin(event)
@@ -234,7 +233,6 @@ class TerminalUI(AskingUI):
             return False
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
         draft = self._drafts.message(checkpoint.run.task_id)

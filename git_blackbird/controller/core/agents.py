@@ -4,8 +4,7 @@ from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.model.config.config import Config, ReviewerConfig
-from git_blackbird.model.config.keys import with_value
+from git_blackbird.model.config.config import Config, ReviewerConfig, with_value
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source

@@ -13,7 +13,7 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import Question, Run, RunStatus
-from git_blackbird.model.views import Decided
+from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
 from git_blackbird.storage.files import SaveError
 

@@ -14,7 +14,9 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Checkpoint, Event, Stop, StopReason
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _LIMIT_SECONDS = 30.0
 
@@ -127,7 +129,6 @@ class NotifyingUI:
             self._started.append(started)
 
     def _report_failure(self) -> None:
-        """Report once that the command fails."""
         fault = next((process.fault for process in self._started if process.fault), None)
         self._started = [process for process in self._started if process.is_running]
         if fault is not None and not self._is_failure_reported:

@@ -9,7 +9,8 @@ from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
-from git_blackbird.model.views import Checkpoint, Event, Level, Notice
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Level, Notice
 
 
 @dataclass(frozen=True)

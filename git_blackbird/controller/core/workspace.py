@@ -11,23 +11,18 @@ from git_blackbird.git.core.config import read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.graph import subtree
+from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    controller_holder,
-    controller_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 

@@ -34,11 +34,12 @@ from git_blackbird.git.commit.create import (
 from git_blackbird.git.commit.plan import (
     COMMIT_EDITS_FIRST,
     EDITED_BEFORE,
+    ChangeOrigin,
     CommitPlan,
     LaterEdit,
     plan_commit,
 )
-from git_blackbird.git.core.foreground import ALONG
+from git_blackbird.git.core.process import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
@@ -49,7 +50,7 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import ApprovalCommit, CommitPreview, OtherBranch
+from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
     PendingApproval,
@@ -89,7 +90,7 @@ class ApprovalRefusedError(RequestError):
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """An approval; ``began`` is the commit at HEAD when work on the change began.
+    """An approval of the change of ``runs``.
 
     ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that.
     """
@@ -97,7 +98,7 @@ class ApprovalRequest:
     task: Task
     run: Run
     pair: TreePair | None
-    began: str | None = None
+    runs: Sequence[Run] = ()
     strayed: OtherBranch | None = None
 
 
@@ -116,18 +117,18 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
 
 
 def preview_commit(
-    workspace: Workspace, pair: TreePair | None, worktree: str | None, began: str | None
+    workspace: Workspace, pair: TreePair | None, worktree: str | None, runs: Sequence[Run]
 ) -> CommitPreview | None:
-    """Return what approving would commit now; None if it makes no commit.
+    """Return what approving the change of these runs would commit now; None if it makes no commit.
 
-    ``worktree`` is a fresh snapshot, None when none could be taken; ``began`` as in an Approval.
+    ``worktree`` is a fresh snapshot, None when none could be taken.
     """
     if not workspace.commits_approvals or (pair is not None and pair.is_empty):
         return None
     if pair is None or worktree is None:
         return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))
     try:
-        plan = plan_commit(workspace.repo, pair, worktree, began)
+        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(runs))
     except BlackbirdError as error:
         return CommitPreview(obstacles=(error.message,))
     return CommitPreview(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
@@ -146,14 +147,11 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         plan, moved = _plan(workspace, approval)
-        if plan.edits and (branch := approval.strayed) is not None:
-            back = f"go back with `git switch {shell_word(branch.worked_on)}`"
-            why = f"its commit would go to another branch: {branch.text}"
-            raise ApprovalRefusedError(approval.task, why, f"{back}, or add --any-branch to commit here,")
         result = _commit(workspace, approval, plan, right) if plan.edits else None
         if result is None:
             # An approval may have been cut off after its commit.
-            result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
+            began = _origin_of(approval.runs).began
+            result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
         try:
             yield replace(result, moved=moved)
         except RequestError as error:
@@ -163,6 +161,11 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
             raise RequestError(message, hint=error.hint) from error
 
 
+def _origin_of(runs: Sequence[Run]) -> ChangeOrigin:
+    own = tuple(oid for run in runs for oid in run.commits)
+    return ChangeOrigin(runs[0].head_commit if runs else None, own)
+
+
 def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...]]:
     """See what is to be committed, and name the paths that differ in the worktree."""
     task, pair = approval.task, approval.pair
@@ -170,20 +173,31 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
     try:
         worktree = snapshot(workspace, since=pair.head).tree
-        plan = plan_commit(workspace.repo, pair, worktree, approval.began)
+        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(approval.runs))
         moved = path_differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.
             require_free_index(workspace.repo)
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
+    if plan.edits and (branch := approval.strayed) is not None and not plan.in_progress:
+        raise ApprovalRefusedError(
+            task, f"its commit would go to another branch: {branch.text}", _back_to(branch)
+        )
     if plan.edits and plan.obstacles:
         raise _obstructed(workspace, task, plan, pair)
     return plan, moved
 
 
+def _back_to(branch: OtherBranch) -> str:
+    here = "add --any-branch to commit here"
+    if branch.by_agent:
+        # The agent's own commits are here, so that going back would leave them out.
+        return f"{here},"
+    return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
+
+
 def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
-    """Return the refusal of a commit that would touch other work, with the commands that make way for it."""
     plan = _name_undecided(workspace, task, plan)
     lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
     if len(plan.obstacles) > _MAX_NAMED:
@@ -251,7 +265,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         message = render_commit_message(task, run.id)
         made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
-        why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
+        why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
@@ -259,7 +273,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             hint = task_command("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
-        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
+        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.message}")
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error

@@ -30,7 +30,7 @@ from git_blackbird.model.rules.reviews import (
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
-from git_blackbird.model.views import Checkpoint, OtherBranch, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 
@@ -54,7 +54,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
-        commit=preview_commit(workspace, pair, worktree, runs[0].head_commit if runs else None),
+        commit=preview_commit(workspace, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
@@ -68,8 +68,10 @@ def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
     if run.branch is None:
         return None
-    now = head(workspace.repo).branch
-    return None if now == run.branch else OtherBranch(run.branch, now)
+    now, left_on = head(workspace.repo).branch, run.end_branch or run.branch
+    if now != left_on:
+        return OtherBranch(left_on, now)
+    return None if left_on == run.branch else OtherBranch(run.branch, now, by_agent=True)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:

@@ -8,11 +8,7 @@ from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import (
-    require_readable,
-    require_unclaimed,
-    require_undecided,
-)
+from git_blackbird.controller.core.guards import require_readable, require_unclaimed, require_undecided
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -56,7 +52,8 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
-from git_blackbird.model.views import ApprovalCommit, Decided, OtherBranch
+from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
+from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.notes import save_undo
 from git_blackbird.storage.paths import HIDDEN
 
@@ -145,9 +142,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
-        return _approve(
-            workspace, state, ApprovalRequest(task, run, pair, runs[0].head_commit, strayed), decision
-        )
+        return _approve(workspace, state, ApprovalRequest(task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)

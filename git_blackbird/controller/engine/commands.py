@@ -35,7 +35,7 @@ from git_blackbird.model.entities.cli_hints import (
     task_command,
 )
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
+from git_blackbird.model.entities.history import History, PendingMessages
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
@@ -142,21 +142,17 @@ def _only(task_id: str) -> CallScope:
 def _resume(
     workspace: Workspace, state: PlanState, request: ResumeRequest
 ) -> Instruction | AskQuestions | PlanState:
-    task = find_task(state.plan, request.task_id)
-    require_readable(state, task)
+    task, run = _latest_run(state, request.task_id)
     history, owed = state.history(task.id), state.pending_messages(task.id)
-    run = history.latest
-    if run is None:
-        raise _nothing_to_resume(state, history, task, owed)
     if run.is_pending:
         return _request_changes(workspace, task, run, request)
-    _require_session(workspace, history, task, run)
+    _require_session(workspace, history, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
             f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        _, summary = change_of(workspace, state, run, runs_in_change(history))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
         return order_changes(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
         return _answer(task, run, owed, request)
@@ -172,23 +168,25 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     Raises RequestError, AgentUnavailableError.
     """
     state = workspace.plan_state_of(task_id)
-    task = find_task(state.plan, task_id)
-    require_readable(state, task)
-    history = state.history(task.id)
-    run = history.latest
-    if run is None:
-        raise _nothing_to_resume(state, history, task, state.pending_messages(task.id))
-    if run.is_pending:
-        require_requestable(workspace, history, run)
-    else:
-        _require_session(workspace, history, task, run)
+    task, run = _latest_run(state, task_id)
+    require = require_requestable if run.is_pending else _require_session
+    require(workspace, state.history(task.id), run)
     if run.status is RunStatus.WAITING_USER and not is_answered:
         raise only_answers(task, answer_options(questions_of(run)).strip())
     return run
 
 
-def _nothing_to_resume(state: PlanState, history: History, task: Task, owed: PendingMessages) -> RequestError:
-    if owed.review is not None:
+def _latest_run(state: PlanState, task_id: str) -> tuple[Task, Run]:
+    task = find_task(state.plan, task_id)
+    require_readable(state, task)
+    run = state.latest(task.id)
+    if run is None:
+        raise _nothing_to_resume(state, task)
+    return task, run
+
+
+def _nothing_to_resume(state: PlanState, task: Task) -> RequestError:
+    if task.id in state.feedback:
         return RequestError(
             f"{task.id} cannot be resumed: it has no current run", hint=restart_command(task.id)
         )
@@ -204,7 +202,7 @@ def _nothing_to_resume(state: PlanState, history: History, task: Task, owed: Pen
         way = "\n".join(unready.hints) or task_command("show", task.id, remark="says what it waits for")
     else:
         way = task_command("execute", task.id) if unready.is_ready else restart_command(task.id)
-    if not history.own:
+    if not state.history(task.id).own:
         return RequestError(f"no runs found for {task.id}", hint=way)
     what = f"nothing to resume: {task.id} has no current run; its status was set to {task.status}"
     return RequestError(what, hint=way)
@@ -220,10 +218,12 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
     return record_decision(workspace, task.id, decision, run.id).state
 
 
-def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
+def _require_session(workspace: Workspace, history: History, run: Run) -> None:
     obstacle = why_not_resumable(workspace, history, run)
     if obstacle is not None:
-        raise AgentUnavailableError(f"{task.id} cannot be resumed: {obstacle}", hint=restart_command(task.id))
+        raise AgentUnavailableError(
+            f"{run.task_id} cannot be resumed: {obstacle}", hint=restart_command(run.task_id)
+        )
 
 
 def _answer(

@@ -25,7 +25,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
-from git_blackbird.model.views import Stop
+from git_blackbird.model.views.stop import Stop
 
 
 class DryRun(NamedTuple):
@@ -84,7 +84,6 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
 
 
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
-    """Return the stop of a call that could start nothing."""
     for request in change_requests(state, call):
         if (stop := undeliverable_stop(workspace, state, request)) is not None:
             return stop
@@ -100,7 +99,6 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
 
 
 def _reviewed(state: PlanState, call: CallScope, parents: Sequence[Task]) -> Iterator[Task]:
-    """Return the parents that this call would review."""
     return (parent for parent in parents if state.is_gated and call.covers_parent(state.plan, parent))
 
 

@@ -39,74 +39,14 @@ from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.views import Level, Notice, Stop
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
-
-
-class RunContexts:
-    """Contexts of one call: each agent is probed once, each path left out of snapshots is named once."""
-
-    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
-        self._workspace = workspace
-        self._ui = ui
-        self._versions: dict[str, str] = {}
-        self._left_out: set[str] = set()
-
-    def of(self, agent: Agent) -> RunContext:
-        """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
-        return RunContext(self._workspace, agent, self._versions[agent.name], self._ui, self._left_out)
-
-    def of_new_run(self) -> RunContext:
-        """Return the context of a run in a new session. Raises AgentUnavailableError."""
-        return self.of(chosen_agent(self._workspace))
-
-    def of_instruction(self, instruction: Instruction) -> RunContext:
-        """Return the context of the run that an instruction starts or resumes.
-
-        Raises AgentUnavailableError, and RequestError where there is no such agent.
-        """
-        if instruction.resumes is None:
-            return self.of_new_run()
-        agent = find_agent_for_run(self._workspace, instruction.resumes)
-        require_session_name(agent, instruction.resumes)
-        return self.of(agent)
-
-    def of_reviewers(self) -> dict[Source, RunContext]:
-        """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
-        return {source: self.of(reviewer_of(self._workspace, source)) for source in Source}
-
 
 _CALMER = {
     "claude": "git config blackbird.claude.permissionMode acceptEdits",
     "codex": "git config blackbird.codex.sandbox workspace-write",
 }
-
-
-async def require_consent(
-    workspace: Workspace, ui: UserInterface, agent: Agent, *, as_reviewer: bool = False
-) -> None:
-    """Return once the agent may start with its rights, and with a stop after each task or without.
-
-    Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
-    """
-    if agent.rights is None or (as_reviewer and agent.abilities.read_only):
-        return
-    paths = workspace.paths
-    question = RightsQuestion(agent.name, agent.rights, workspace.config.execution.stop_after_each_task)
-    agreed = load_agreements(paths, AgreementKind.AGREED)
-    # Also who agreed to it without a stop after each task.
-    if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
-        return
-    answer = await ui.agree(question)
-    if answer:
-        save_agreement(paths, AgreementKind.AGREED, _digest(question))
-    elif answer is not None:
-        raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
-    elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
-        warn(ui, " ".join(render_rights(question)))
-        save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
 
 def _digest(question: RightsQuestion) -> str:
@@ -124,7 +64,6 @@ class Engine:
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
         self.workspace = workspace
         self.ui = NotifyingUI(workspace, ui)
-        self.contexts = RunContexts(workspace, self.ui)
         self.scope = scope
         self.force_stop = asyncio.Event()
         self.is_interrupted = False
@@ -133,6 +72,9 @@ class Engine:
         self.refused_decisions = 0
         self._step: asyncio.Task[object] | None = None
         self._running: tuple[str, TaskId] | None = None
+        # Each agent is probed once, each path left out of snapshots named once.
+        self._versions: dict[str, str] = {}
+        self._left_out: set[str] = set()
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
@@ -145,10 +87,25 @@ class Engine:
         if self._step is not None:
             self._step.cancel()
 
+    def context_of(self, agent: Agent) -> RunContext:
+        """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
+        if agent.name not in self._versions:
+            self._versions[agent.name] = probe(self.workspace, agent)
+        return RunContext(self.workspace, agent, self._versions[agent.name], self.ui, self._left_out)
+
+    def contexts_of_reviewers(self) -> dict[Source, RunContext]:
+        """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
+        return {source: self.context_of(reviewer_of(self.workspace, source)) for source in Source}
+
     async def run_task(self, instruction: Instruction) -> Stop | None:
         """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
         task_id = instruction.task.id
-        context = self.contexts.of_instruction(instruction)
+        if instruction.resumes is None:
+            agent = chosen_agent(self.workspace)
+        else:
+            agent = find_agent_for_run(self.workspace, instruction.resumes)
+            require_session_name(agent, instruction.resumes)
+        context = self.context_of(agent)
         await self.require_consent(context)
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
@@ -171,8 +128,31 @@ class Engine:
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
         for context in contexts:
-            asked = require_consent(self.workspace, self.ui, context.agent, as_reviewer=as_reviewer)
-            await self.interruptible(asked)
+            if not (as_reviewer and context.agent.abilities.read_only):
+                await self.interruptible(self.ask_consent(context.agent))
+
+    async def ask_consent(self, agent: Agent) -> None:
+        """Return once the agent may start with its rights, and with a stop after each task or without.
+
+        Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
+        """
+        if agent.rights is None:
+            return
+        paths = self.workspace.paths
+        stops = self.workspace.config.execution.stop_after_each_task
+        question = RightsQuestion(agent.name, agent.rights, stops)
+        agreed = load_agreements(paths, AgreementKind.AGREED)
+        # Also who agreed to it without a stop after each task.
+        if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
+            return
+        answer = await self.ui.agree(question)
+        if answer:
+            save_agreement(paths, AgreementKind.AGREED, _digest(question))
+        elif answer is not None:
+            raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
+        elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
+            warn(self.ui, " ".join(render_rights(question)))
+            save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that the end of a run means.

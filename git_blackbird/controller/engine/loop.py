@@ -34,8 +34,8 @@ from git_blackbird.controller.engine.stops import (
     unreadable_stop,
 )
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
-from git_blackbird.controller.runs.plan_guard import settle_watch
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
@@ -56,7 +56,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState, ready_tasks
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""

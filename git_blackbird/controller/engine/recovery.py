@@ -16,7 +16,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
 from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
 from git_blackbird.controller.runs.changes import forget_trace
-from git_blackbird.controller.runs.config_guard import forget_config
 from git_blackbird.controller.runs.finish import (
     not_kept,
     save_finished_run,
@@ -24,9 +23,9 @@ from git_blackbird.controller.runs.finish import (
     snapshot_and_summarize,
     tail_of,
 )
+from git_blackbird.controller.runs.guard import forget_config, settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
-from git_blackbird.controller.runs.plan_guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId

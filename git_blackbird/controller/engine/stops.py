@@ -29,7 +29,7 @@ from git_blackbird.model.rules.next_action import (
     ParentReviewRequired,
 )
 from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:

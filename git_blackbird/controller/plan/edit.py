@@ -17,7 +17,8 @@ from git_blackbird.model.entities.cli_hints import decide_run_command, task_comm
 from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import find_new_deadlock, started_dependents, subtree
+from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents, subtree
+from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.plan_edits import (
     FieldsChange,
     TaskFields,
@@ -31,7 +32,6 @@ from git_blackbird.model.rules.plan_edits import (
     outside_dependents,
 )
 from git_blackbird.model.rules.reviews import Transition
-from git_blackbird.model.rules.validation import PlanError
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import EditResult, edit_task
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.core.config import edit_file, editor_command
-from git_blackbird.messages.task_form import (
+from git_blackbird.messages.forms.task_form import (
     FormError,
     has_faults,
     is_blank,

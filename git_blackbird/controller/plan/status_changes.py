@@ -10,13 +10,10 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import (
-    SUPERSEDED_BY_RETRY,
-    SUPERSEDED_BY_STATUS,
-)
+from git_blackbird.model.entities.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.attention import RETRIABLE
-from git_blackbird.model.rules.graph import ancestors, started_dependents
 from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses
@@ -30,22 +27,23 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     """
     workspace.environment.forbid_agents("reset a task")
     with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
-        state = transaction.state()
-        task = find_task(state.plan, task_id)
-        require_not_busy(workspace, task)
-        _require_resettable(state, task)
+        state, task = _idle_task(workspace, transaction, task_id)
+        if not task.is_leaf:
+            raise RequestError(f"{task.id} has children; retry the one that failed")
+        if task.status not in RETRIABLE and task.id not in state.feedback:
+            raise RequestError(
+                f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
+                hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
+            )
         return replace(_set(workspace, transaction, task, Status.TODO, by), commits=commits)
 
 
-def _require_resettable(state: PlanState, task: Task) -> None:
+def _idle_task(workspace: Workspace, transaction: Transaction, task_id: str) -> tuple[PlanState, Task]:
+    state = transaction.state()
+    task = find_task(state.plan, task_id)
+    require_not_busy(workspace, task)
     require_readable(state, task)
-    if not task.is_leaf:
-        raise RequestError(f"{task.id} has children; retry the one that failed")
-    if task.status not in RETRIABLE and task.id not in state.feedback:
-        raise RequestError(
-            f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
-            hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
-        )
+    return state, task
 
 
 def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChange:
@@ -55,10 +53,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     """
     workspace.environment.forbid_agents("set a status")
     with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
-        state = transaction.state()
-        task = find_task(state.plan, task_id)
-        require_not_busy(workspace, task)
-        require_readable(state, task)
+        state, task = _idle_task(workspace, transaction, task_id)
         owed = state.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
@@ -76,7 +71,6 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
 
 
 def _require_no_open_children(plan: Plan, parent: Task) -> None:
-    """Refuse to complete a parent by hand while a child is neither done nor skipped."""
     open_ones = open_children(plan.tasks, parent)
     if open_ones:
         raise RequestError(

@@ -14,7 +14,7 @@ from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
+from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
@@ -68,16 +68,32 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for owed in overview.pending
         ],
         "change_review": [
-            DueItem("change_review", change.task, CHANGE_REVIEW, EXECUTE, change.run.id)
-            for change in overview.to_review
+            DueItem("change_review", task, CHANGE_REVIEW, EXECUTE, run.id) for task, run in overview.to_review
         ],
-        "parent_review": list(map(_parent_review, overview.unreviewed)),
+        "parent_review": [
+            DueItem(
+                parent.wait.value,
+                parent.task,
+                REVIEW_WORDS[parent.wait],
+                parent.commands[0],
+                parent.status.run_id,
+                parent.why,
+                parent,
+            )
+            for parent in overview.unreviewed
+        ],
         "failed": [
-            DueItem("failed", failed.task, FAILED, task_command("retry", failed.task.id), why=failed.why)
-            for failed in overview.failed
+            DueItem("failed", task, FAILED, task_command("retry", task.id), why=why)
+            for task, why in overview.failed
         ],
         "stuck": [
-            DueItem("stuck", stuck.task, stuck_words(stuck), stuck.command) for stuck in overview.stuck
+            DueItem(
+                "stuck",
+                stuck.task,
+                f"{stuck.task.status.value.replace('_', ' ')}, but it has no run",
+                stuck.command,
+            )
+            for stuck in overview.stuck
         ],
         "unreadable": [
             DueItem("unreadable", task, UNREADABLE, fault.hint, why=fault.what, source=fault)
@@ -113,11 +129,6 @@ def counts_text(overview: StatusReport) -> str:
     return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
-def _parent_review(waiting: BlockedParentView) -> DueItem:
-    what, run_id = REVIEW_WORDS[waiting.wait], waiting.status.run_id
-    return DueItem(waiting.wait.value, waiting.task, what, waiting.commands[0], run_id, waiting.why, waiting)
-
-
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
     """Return what waits for a person; what the next execute does by itself is left out."""
     for items in due_groups(overview).values():
@@ -146,11 +157,6 @@ def decision_reason(owed: PendingItem) -> str | None:
     """Say why a decision is due whatever the checkpoints; None where nothing but a checkpoint asks for it."""
     is_unchanged = owed.kind is PendingKind.DECISION and owed.run is not None and owed.run.no_change
     return NO_CHANGE if is_unchanged else None
-
-
-def stuck_words(stuck: StuckTask) -> str:
-    """Say that a task is worked on or waits, and no record says why."""
-    return f"{stuck.task.status.value.replace('_', ' ')}, but it has no run"
 
 
 def unwatched_words(one: LiveRun) -> str:

@@ -204,7 +204,6 @@ def _names_in(folder: str) -> Iterable[str]:
 
 
 def _started_at(run_id: str) -> str:
-    """Return the time that a run's id begins with."""
     try:
         return strftime("%Y-%m-%d %H:%M UTC", gmtime(int(run_id[:12], 16) / 1000))
     except (ValueError, OverflowError, OSError):

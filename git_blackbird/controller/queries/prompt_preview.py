@@ -17,7 +17,6 @@ from git_blackbird.controller.runs.instructions import (
     order_start,
 )
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.rules.attention import is_session_lost
@@ -72,7 +71,7 @@ def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruct
     if run is None or is_session_lost(history, run) or not (goes_on or run.status in _WAITING):
         return order_start(workspace, state, task, None)
     if is_requested:
-        _, summary = change_of(workspace, state, run, runs_in_change(history))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
         return order_changes(run, task, owed, None, summary)
     if run.status is RunStatus.WAITING_USER:
         return order_answers(run, task, owed, ())

@@ -11,16 +11,11 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import (
-    NO_HISTORY,
-    History,
-    RecordError,
-    UnconfirmedRecord,
-)
+from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
-from git_blackbird.storage.records import load_recent, unknown_files
+from git_blackbird.storage.records import unknown_files
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
@@ -43,7 +38,7 @@ class RunList(NamedTuple):
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    return RunList(*load_recent(workspace.paths, limit, workspace.environment.now()))
+    return RunList(*workspace.store.records.recent(limit, workspace.environment.now()))
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:

@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import processes_at_work
@@ -19,6 +18,7 @@ from git_blackbird.model.entities.history import History, PendingMessages, Recor
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -27,7 +27,6 @@ from git_blackbird.model.rules.attention import (
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.state import (
     PlanState,
@@ -84,26 +83,13 @@ class LiveRun(NamedTuple):
     alive: bool
 
 
-class FailedTask(NamedTuple):
-    """A failed leaf and why, as far as its last run says."""
-
-    task: Task
-    why: str | None
-
-
-class PendingReview(NamedTuple):
-    """A leaf whose change is yet to be reviewed, and the run that made it."""
-
-    task: Task
-    run: Run
-
-
 class StatusReport(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
     ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
     work was broken off, and that come first in one.
-    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``hints`` are
+    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now; ``failed`` leaves
+    have the reason that their last run gives. ``hints`` are
     commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
     whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
     records stop which cannot be read, ``unreadable`` all such records. ``drift`` is what the plan says
@@ -121,9 +107,9 @@ class StatusReport(NamedTuple):
     stops_at_review: bool
     undeliverable: TaskId | None
     unfinished: tuple[TaskId, ...]
-    to_review: tuple[PendingReview, ...]
+    to_review: tuple[tuple[Task, Run], ...]
     ready: tuple[Task, ...]
-    failed: tuple[FailedTask, ...]
+    failed: tuple[tuple[Task, str | None], ...]
     stuck: tuple[StuckTask, ...]
     stopped: Mapping[Task, tuple[RecordError, ...]]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
@@ -163,7 +149,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         to_review=tuple(_due_reviews(state, running)),
         ready=ready_tasks(state),
         failed=tuple(
-            FailedTask(task, why_failed(state.history(task.id)))
+            (task, why_failed(state.history(task.id)))
             for task in leaves
             if task.status == Status.FAILED and task.id not in asked | state.unreadable.keys()
         ),
@@ -236,13 +222,12 @@ def _to_review(state: PlanState, task: Task) -> Run | None:
     return run if run is not None and run.review_state is ReviewState.DUE else None
 
 
-def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[PendingReview]:
-    """Yield the changes whose review is due and that nobody works on."""
+def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
     busy = {one.run.task_id for one in running if one.alive}
     for task in state.plan.leaves():
         run = _to_review(state, task)
         if run is not None and task.id not in busy | state.unreadable.keys():
-            yield PendingReview(task, run)
+            yield task, run
 
 
 def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:
@@ -270,33 +255,20 @@ def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> 
     return task.status.value.upper()
 
 
-def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
-    """Return the ready tasks that an unusable record stops, theirs or one of what they build on.
-
-    Only the records that this depends on are read.
-    """
-    records = workspace.store.records
-
-    @cache
-    def is_usable(task_id: TaskId) -> bool:
-        return not records.history(task_id).faults
-
-    return frozenset(
-        task.id
-        for task in plan.leaves()
-        if is_ready(plan, task)
-        and not all(
-            is_usable(below.id) for name in (task.id, *task.deps) for below in subtree(plan, plan.tasks[name])
-        )
-    )
-
-
-def stopped_in(state: PlanState) -> frozenset[TaskId]:
-    """Return what ``stopped_tasks`` does where all records have been read."""
+def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
+    """Return the ready tasks that an unusable record stops, theirs or one of what they build on."""
     if not state.unreadable:
         return NONE_STOPPED
     leaves = state.plan.leaves()
     return frozenset(task.id for task in leaves if is_ready(state.plan, task) and is_stopped(state, task))
+
+
+def state_of_ready(workspace: Workspace, plan: Plan) -> PlanState:
+    """Return the state as far as the records go that ready tasks depend on; no others are read."""
+    ready = [task for task in plan.leaves() if is_ready(plan, task)]
+    names = {name for task in ready for name in (task.id, *task.deps)}
+    needed = {below.id for name in names for below in subtree(plan, plan.tasks[name])}
+    return PlanState(plan, {task_id: workspace.store.records.history(task_id) for task_id in needed})
 
 
 class Filter(NamedTuple):
@@ -320,11 +292,6 @@ class Filter(NamedTuple):
         if self.only_blocked:
             return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
         return self.everything or (task.is_leaf and not task.is_over)
-
-
-def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
-    """Return the tasks of a list, in plan order."""
-    return [task for _, task in plan.walk() if wanted.admits(plan, task)]
 
 
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.controller.config import TICK_NANOSECONDS, ConfigWatch, changed_at
+from git_blackbird.controller.config.settings import TICK_NANOSECONDS, ConfigWatch, changed_at
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace

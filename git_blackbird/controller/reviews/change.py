@@ -17,9 +17,8 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
-from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
+from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -32,7 +31,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -55,7 +54,7 @@ from git_blackbird.model.rules.reviews import (
     round_of,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import ReviewsEnded, RunEnded
+from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _TRIES = 2
@@ -75,15 +74,7 @@ class ChangeReviewRequest:
     tree: str
     plan: Plan
     round_number: int
-    finished: "Mapping[Source, ReviewerOutcome]" = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ReviewerOutcome:
-    """The outcome of one reviewer: its last record, and its result where it gave one."""
-
-    run: Run
-    result: ReviewResult | None
+    finished: Mapping[Source, Run] = field(default_factory=dict)
 
 
 def change_review_request(
@@ -105,7 +96,7 @@ def change_review_request(
     return ChangeReviewRequest(task, run, text, pair.head, state.plan, round_of(runs, run), finished)
 
 
-def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, ReviewerOutcome]:
+def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Run]:
     """Return the reviews of this very change and task that need not be made again.
 
     Only what a missing or an interrupted review left; once both are there, both are made again.
@@ -114,8 +105,8 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
     if merged is not None and not merged.missing:
         return {}
     about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
-    sides = (ReviewerOutcome(review, result_of(review)) for review in about if _got_package(review, package))
-    return {side.result.source: side for side in sides if side.result is not None}
+    sides = ((review, result_of(review)) for review in about if _got_package(review, package))
+    return {result.source: review for review, result in sides if result is not None}
 
 
 def _got_package(review: Run, package: str) -> bool:
@@ -130,15 +121,15 @@ def _got_package(review: Run, package: str) -> bool:
 
 async def run_reviewers(
     contexts: Mapping[Source, RunContext], request: ChangeReviewRequest, force_stop: asyncio.Event
-) -> Mapping[Source, ReviewerOutcome]:
-    """Run both reviewers at the same time; a second try of each names the fault of its first.
+) -> Mapping[Source, Run]:
+    """Run both reviewers at the same time, and return the last record of each.
 
-    A review that is finished is not made again. Cancelling it stops both, and closes their records. Raises
-    SaveError, AgentUnavailableError.
+    A second try of each names the fault of its first; a review that is finished is not made again. Cancelling
+    it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
     """
     missing = [source for source in Source if source not in request.finished]
     for source, side in request.finished.items():
-        text = f"keeping the {source} review of {request.task.id} (run {side.run.id})"
+        text = f"keeping the {source} review of {request.task.id} (run {side.id})"
         inform(contexts[source].ui, text, request.task.id)
     try:
         async with asyncio.TaskGroup() as group:
@@ -150,13 +141,13 @@ async def run_reviewers(
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
     if missing:
-        await run_in_thread(lambda: verify_unchanged(contexts[missing[0]], sides[missing[0]].run))
+        await run_in_thread(lambda: verify_unchanged(contexts[missing[0]], sides[missing[0]]))
     return {**request.finished, **sides}
 
 
 async def _review_side(
     context: RunContext, order: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
-) -> ReviewerOutcome:
+) -> Run:
     """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
     workspace, fault = context.workspace, None
     seconds = float(workspace.config.reviews.timeout_seconds)
@@ -183,11 +174,10 @@ async def _review_side(
         if result is not None or closed.terminal_reason in _NOT_TRIED_AGAIN:
             break
         fault = closed.error
-    return ReviewerOutcome(closed, result)
+    return closed
 
 
 def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
-    """Return the prompt's content for agents that read JSON."""
     context = build_context(request.plan, request.task, None)
     review = {"kind": source.value, "round": request.round_number, "ofRun": request.run.id, "prompt": prompt}
     if fault is not None:
@@ -230,9 +220,7 @@ def _complete(
     workspace: Workspace, run: Run, result: RunFields, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
-    config = check_config(workspace)
-    with workspace.transaction() as transaction:
-        check_plan(workspace, transaction, run.id)
+    with agent_ended(workspace, run) as (transaction, check):
         transaction.drop_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
@@ -246,8 +234,8 @@ def _complete(
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
             RunFields(
-                config_changes=(*stored.config_changes, *config.changes),
-                decision_required=stored.decision_required or config.is_loosened or None,
+                config_changes=(*stored.config_changes, *check.config_changes),
+                decision_required=stored.decision_required or check.is_loosened or None,
             )
         )
         if follows is ReviewFollowUp.FIX and not (
@@ -259,7 +247,6 @@ def _complete(
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
         save_status(workspace, transaction, run.task_id)
-    forget_config(workspace)
     return ended
 
 

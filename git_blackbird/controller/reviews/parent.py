@@ -19,9 +19,8 @@ from git_blackbird.controller.reviews.reviewer import (
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
 from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
+from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.incoming.review_answer import (
@@ -39,14 +38,9 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.reviews import (
-    is_complete,
-    latest_verdict,
-    skipped_children,
-    why_incomplete,
-)
+from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import RunEnded
+from git_blackbird.model.views.events import RunEnded
 
 
 @dataclass(frozen=True)
@@ -179,9 +173,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
             raise ValueError("the parent is no longer in the plan")
         return parse_review_answer(text, _judged(tasks, parent))
 
-    config = check_config(workspace)
-    with workspace.transaction() as transaction:
-        check = check_plan(workspace, transaction, run.id)
+    with agent_ended(workspace, run) as (transaction, check):
         transaction.drop_plan_backup()
         tasks = transaction.plan().tasks
         parent = tasks.get(run.task_id)
@@ -190,13 +182,8 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         ending = completion_fields(ended, outcome, now)
         has_written = head_tree is not None and head_tree != run.base_tree
         written = ("the worktree changed during the review",) if has_written else ()
-        fields = RunFields(
-            notes=(*ending.notes, *written, *((check.warning,) if check.warning else ())),
-            plan_changes=check.changes,
-            config_changes=config.changes,
-            head_tree=head_tree or run.base_tree,
-        )
-        closed = run.with_fields(ending).with_fields(fields)
+        fields = RunFields(notes=(*ending.notes, *written), head_tree=head_tree or run.base_tree)
+        closed = run.with_fields(ending).with_fields(check.noted_in(fields))
         if verdict is not None:
             closed = closed.with_fields(_verdict_fields(verdict))
         moved = parent is None or present_signature(transaction.plan(), parent) != (
@@ -204,7 +191,6 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         )
         if verdict is not None and moved:
             closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
-        transaction.move_obstacles(closed)
         transaction.save_run(closed)
         if verdict is not None and not moved:
             # The new verdict is the only one that counts.
@@ -213,7 +199,6 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
                     transaction.save_run(earlier.superseded(now, closed.id))
         save_feedback_and_statuses(workspace, transaction)
     cut_logs(workspace, closed)
-    forget_config(workspace)
     return closed
 
 

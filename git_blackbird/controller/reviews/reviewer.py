@@ -11,23 +11,13 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.runs.agent_process import (
-    AgentStart,
-    RunContext,
-    run_agent,
-    scratch_dir,
-)
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, run_agent, scratch_dir
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.run import (
-    SUPERSEDED_BY_UNAVAILABLE,
-    Run,
-    RunStatus,
-    TerminalReason,
-)
+from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_inside
 
 T = TypeVar("T")

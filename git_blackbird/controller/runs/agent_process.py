@@ -22,7 +22,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus
-from git_blackbird.model.views import RunOutput, RunProgress, RunStarted
+from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.paths import Paths
 
 _OWNER = "worktree"

@@ -9,8 +9,7 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
 from git_blackbird.controller.runs.changes import OwnChange, own_change, own_legs, snapshot, submodules
-from git_blackbird.controller.runs.config_guard import check_config, forget_config
-from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
+from git_blackbird.controller.runs.guard import agent_ended, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -175,7 +174,8 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     """
     fields = RunFields(head_tree=None)
     try:
-        fields = RunFields(head_tree=None, end_commit=head(workspace.repo).commit)
+        at = head(workspace.repo)
+        fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
         after, log_end = _last_snapshot(workspace, run)
         fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:
@@ -225,20 +225,11 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     The record names the commits that were made in the run.
     """
     commits = list_tracked(workspace, ui, run)
-    config = check_config(workspace)
-    if config.is_loosened and not run.is_review:
-        fields = _due_in_any_case(fields)
-    with workspace.transaction() as transaction:
-        replaced = transaction.move_obstacles(run)
-        check = check_plan(workspace, transaction, run.id)
+    with agent_ended(workspace, run) as (transaction, check):
+        if check.is_loosened and not run.is_review:
+            fields = _due_in_any_case(fields)
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        ours = RunFields(
-            notes=(*fields.notes, *((check.warning,) if check.warning else ())),
-            plan_changes=check.changes,
-            config_changes=config.changes,
-            commits=commits,
-        )
-        closed = run.with_fields(fields).with_fields(ours)
+        closed = run.with_fields(check.noted_in(fields)).with_fields(RunFields(commits=commits))
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
@@ -251,16 +242,15 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         # The plan is what it must be, and no agent is at work that could break it.
         transaction.drop_plan_backup()
         save_status(workspace, transaction, run.task_id)
-    forget_config(workspace)
     cut_logs(workspace, closed)
-    for folder, aside in replaced:
+    for folder, aside in check.replaced:
         text = f"{folder} was replaced during the run: what is there now is kept as {aside.name}"
         warn(ui, text, run.task_id)
     for notice in unconfirmed:
         ui.notify(notice)
-    texts = [] if check.warning is None else [check.warning]
-    texts += [f"the plan changed during the run: {change}" for change in check.changes]
-    texts += [f"the configuration changed during the run: {change}" for change in config.changes]
+    texts = [] if check.plan_fault is None else [check.plan_fault]
+    texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
+    texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
         warn(ui, text, run.task_id)
     return closed

@@ -31,7 +31,7 @@ from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.graph import readiness
+from git_blackbird.model.plan.graph import readiness
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import HIDDEN
 from git_blackbird.storage.store import Transaction
@@ -97,10 +97,7 @@ def record_commit(
     # Whoever decides need not be the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
-            from git_blackbird.controller.core.notify import (  # noqa: PLC0415  # where there is a call
-                calling_for_decision,
-                send_notification,
-            )
+            from git_blackbird.controller.core.notify import calling_for_decision, send_notification  # noqa: PLC0415  # where there is a call
 
             send_notification(workspace, calling_for_decision(task, run.id))
     return tuple(lines)
@@ -169,7 +166,6 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
 
 
 def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:
-    """Return what the commit says of its run."""
     now = workspace.environment.timestamp()
     pair = work.committed.pair
     fields = RunFields(

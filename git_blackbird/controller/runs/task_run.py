@@ -26,11 +26,16 @@ from git_blackbird.controller.runs.changes import (
     submodules,
     trace_git,
 )
-from git_blackbird.controller.runs.config_guard import remember_config
 from git_blackbird.controller.runs.finish import close_run
+from git_blackbird.controller.runs.guard import (
+    NOT_WATCHED,
+    remember_config,
+    start_tracking,
+    stop_tracking,
+    watch_agent,
+)
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
-from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
@@ -42,10 +47,10 @@ from git_blackbird.model.entities.cli_hints import decide_run_command, task_comm
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import readiness
+from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.views import RunEnded
+from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock
 
@@ -93,7 +98,6 @@ def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None
 
 
 def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
-    """Make the record as it is before the agent works."""
     initial_run, resumed = open_run(context, order.task.id, base.tree), order.resumes
     session = (
         context.agent.new_session(f"{context.workspace.environment.random_bits(128):032x}")

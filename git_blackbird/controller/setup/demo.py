@@ -6,8 +6,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.process import without_git_env
-from git_blackbird.git.core.repository import commit_everything, start_repository
+from git_blackbird.git.core.repository import commit_everything, start_repository, without_git_env
 
 CHANGE_REQUEST = "Greet the world when nobody is named.\nOnly @greet.py needs to change."
 

@@ -15,12 +15,11 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
-from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.core.process import (
+    ALONG,
     Completed,
     operands,
     revisions,
-    run_for_user,
     run_git,
     run_user_program,
 )
@@ -42,6 +41,7 @@ MAX_OUTPUT_LINES = 200
 _REFUSED_BY_HOOK = 1
 _TAKEN_BACK = "blackbird: take back a commit made beside another"
 _SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
+_PLACES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
 # Titles may begin with `#`, and the message is UTF-8 whatever encoding the user's commits have.
 _COMMIT = (
     # The file system monitor does not cover the private index.
@@ -55,18 +55,14 @@ _COMMIT = (
 
 
 class CommitRefusedError(UnusableError):
-    """Git, a hook or the signing program refused the commit; ``words`` is their error output."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
+    """Git, a hook or the signing program refused the commit; the message is their error output."""
 
 
 class HookRefusedError(CommitRefusedError):
-    """A user's hook refused the commit; ``output`` holds more lines of its output than ``words``."""
+    """A user's hook refused the commit; ``output`` holds more lines of its output than the message."""
 
-    def __init__(self, words: str, output: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
         self.output = output
 
 
@@ -106,9 +102,12 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         text = index.with_name("message")
         with writing(text):
             text.write_text(message, encoding="utf-8")
-        options = () if _is_found(repo) else repo.git_options
-        command = [*options, *_COMMIT, f"--file={text}"]
-        done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+        # Where git finds the repository without help, hooks get the environment they are used to.
+        found = run_git(_PLACES, cwd=repo.top, environ=repo.git_environ, check=False).out
+        is_found = found == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+        options = () if is_found else repo.git_options
+        command = ["git", *options, *_COMMIT, f"--file={text}"]
+        done = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
     summary = _SUMMARY.match(done.out)
     if done.code == _REFUSED_BY_HOOK:
         raise HookRefusedError(error_output(done), error_output(done, MAX_OUTPUT_LINES))
@@ -156,13 +155,6 @@ def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntr
     ]
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
     repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
-
-
-def _is_found(repo: Repository) -> bool:
-    """Whether git finds the repository without help, so that hooks get the environment they are used to."""
-    questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
-    done = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
-    return done.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
 
 
 def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:

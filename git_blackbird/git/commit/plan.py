@@ -10,7 +10,7 @@ from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
-from git_blackbird.git.worktree.log import find_commit, tree_of
+from git_blackbird.git.worktree.log import commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
@@ -56,6 +56,16 @@ _HINTS = {
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
 
 
+class ChangeOrigin(NamedTuple):
+    """The commit at HEAD when work on a change began, and the commits that its runs made themselves."""
+
+    began: str | None = None
+    commits: tuple[str, ...] = ()
+
+
+_UNKNOWN_ORIGIN = ChangeOrigin()
+
+
 class LaterEdit(NamedTuple):
     """A path of a change that was edited after it: whether the change has a file there, and the worktree."""
 
@@ -71,8 +81,8 @@ class CommitPlan:
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
     without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how
     to remove those that are no ``later_edits``; ``edited_before`` are the paths that ``COMMIT_EDITS_FIRST``
-    is about. ``has_moved_on``: HEAD has a version of its own at one of the
-    paths, so that no commit can hold exactly the change any more.
+    is about. ``has_moved_on``: HEAD has a version of its own at one of the paths, so that no commit can hold
+    exactly the change any more. ``in_progress``: git is in the middle of a merge or the like.
     """
 
     head: Head
@@ -84,21 +94,26 @@ class CommitPlan:
     has_moved_on: bool = False
     later_edits: tuple[LaterEdit, ...] = ()
     edited_before: tuple[bytes, ...] = ()
+    in_progress: bool = False
 
 
-def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
+def plan_commit(
+    repo: Repository, pair: "TreePair", worktree: str, origin: ChangeOrigin = _UNKNOWN_ORIGIN
+) -> CommitPlan:
     """Plan a commit of the change ``pair``; writes only objects.
 
-    ``worktree`` is a fresh snapshot, ``began`` the commit at HEAD when work on the change began. Raises
-    UnusableError if the repository cannot be read.
+    ``worktree`` is a fresh snapshot. Raises UnusableError if the repository cannot be read.
     """
     at = head(repo)
     trees = TreeStore(repo)
     base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
     with private_index(repo, "plan") as index:
         staged = read_index_state(repo, index)
+    began = origin.began
     began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
-    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree)
+    own = commits_in_head(repo, origin.commits, began)
+    own_tree = tree_of(repo, own[0][0]) if own else None
+    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree)
     obstacles, hint = tuple(builder.obstacles()), builder.hint()
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
@@ -114,12 +129,16 @@ def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | 
         builder.has_moved_on(),
         tuple(builder.later_edits()),
         tuple(path for path in builder.edits if builder.obstacle(path) == EDITED_BEFORE),
+        in_progress=operation is not None,
     )
 
 
 @dataclass(frozen=True)
 class CommitBuilder:
-    """Compare HEAD, the index and the worktree with the change, path by path."""
+    """Compare HEAD, the index and the worktree with the change, path by path.
+
+    ``own_tree`` is the tree of the newest commit in HEAD that a run of the change made itself.
+    """
 
     trees: TreeStore
     pair: "TreePair"
@@ -127,6 +146,7 @@ class CommitBuilder:
     worktree: str
     staged: IndexState
     began_tree: str | None
+    own_tree: str | None
 
     @cached_property
     def edits(self) -> Mapping[bytes, TreeEntry | None]:
@@ -199,9 +219,13 @@ class CommitBuilder:
         before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
         if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
             return "it is or was a separate repository"
-        if now != before:
-            is_moved = self.began_tree is not None and self.trees.entry(self.began_tree, path) != now
-            return _MOVED_ON if is_moved else EDITED_BEFORE
+        began = None if self.began_tree is None else self.trees.entry(self.began_tree, path)
+        # Where nobody's edits were in the file, what a run committed itself is a part of its change.
+        is_own = (
+            before == began and self.own_tree is not None and self.trees.entry(self.own_tree, path) == now
+        )
+        if now != before and not is_own:
+            return _MOVED_ON if self.began_tree is not None and began != now else EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return _STAGED

@@ -12,28 +12,7 @@ from typing import IO, NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
-
-LOCAL_VARIABLES = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-)
-"""The output of ``git rev-parse --local-env-vars``: variables that tie a process to one repository."""
 
 # Untranslated messages to parse, no lock for a mere refresh, and no prompt on a terminal.
 _ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
@@ -95,11 +74,6 @@ def name_lines(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in listed).encode(errors="surrogateescape")
 
 
-def without_git_env(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return ``environ`` without the variables that tie a process to one repository."""
-    return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
-
-
 def run_git(
     args: Sequence[str],
     *,
@@ -130,10 +104,74 @@ def run_git(
     return done
 
 
-def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
-    """Run ``git ARGS`` as if the user had typed it: see ``run_user_program``."""
-    # The git of the user's PATH is the one that must do the work.
-    return run_user_program(("git", *args), cwd=cwd, environ=environ)
+_GRACE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
+
+
+class ForegroundProcesses:
+    """Processes running in sessions of their own, which no key of the terminal reaches."""
+
+    def __init__(self) -> None:
+        self.has_terminal = True
+        self._signals: dict[int, int] = {}
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether any process runs in its own session."""
+        return bool(self._signals)
+
+    @contextlib.contextmanager
+    def without_terminal(self) -> Iterator[None]:
+        """Keep processes started in the block off the terminal, because the screen uses it.
+
+        Two programs cannot share a keyboard: a program that asks there gets an error.
+        """
+        self.has_terminal = False
+        try:
+            yield
+        finally:
+            self.has_terminal = True
+
+    @contextlib.contextmanager
+    def noted(self, session: int) -> Iterator[None]:
+        """Track a session for the duration of the block; its leader is reaped only afterwards."""
+        self._signals[session] = 0
+        try:
+            yield
+        finally:
+            if self._signals.pop(session):
+                _end_rest(session)
+
+    def interrupt(self) -> None:
+        """Send every session SIGINT, and a stronger signal the second time."""
+        for session, times in tuple(self._signals.items()):
+            self._signals[session] = times + 1
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(session, signal.SIGTERM if times else signal.SIGINT)
+
+    def was_interrupted(self, session: int) -> bool:
+        """Whether a session was interrupted."""
+        return self._signals.get(session, 0) > 0
+
+    def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment for a new process; without a terminal, signing has none either."""
+        return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
+
+
+def _end_rest(session: int) -> None:
+    """Kill the processes of interrupted sessions that ignored the signal."""
+    deadline = time.monotonic() + _GRACE_SECONDS
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, signal.SIGTERM)
+        # Only children are reported; the rest of a session is no child of this process.
+        while time.monotonic() < deadline:
+            os.killpg(session, 0)
+            time.sleep(_POLL_SECONDS)
+        os.killpg(session, signal.SIGKILL)
+
+
+ALONG = ForegroundProcesses()
+"""The processes of this program, which has one terminal."""
 
 
 def run_user_program(
@@ -205,10 +243,6 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 class GitStoppedError(GitError):
     """Git was ended by ``stop_git`` on behalf of the user."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        message = f"git {_verb(command)} was interrupted"
-        super().__init__(command, -signal.SIGKILL, b"", message=message)
-
 
 # The git processes that threads of this process wait for, and whether ``stop_git`` has killed each.
 _running: dict[subprocess.Popen[bytes], bool] = {}
@@ -270,7 +304,8 @@ def _started(
         with _running_lock:
             was_stopped = _running.pop(process)
         if was_stopped:
-            raise GitStoppedError(args)
+            message = f"git {_verb(args)} was interrupted"
+            raise GitStoppedError(args, -signal.SIGKILL, b"", message=message)
 
 
 def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:

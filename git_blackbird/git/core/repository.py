@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.process import Completed, GitError, operands, run_git, without_git_env
+from git_blackbird.git.core.process import Completed, GitError, operands, run_git
 from git_blackbird.model.base.system import describe, hint_in
 
 if TYPE_CHECKING:
@@ -31,6 +31,32 @@ _QUESTIONS = (
     "--git-common-dir",
     "--show-toplevel",
 )
+
+
+LOCAL_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""The output of ``git rev-parse --local-env-vars``: variables that tie a process to one repository."""
+
+
+def without_git_env(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environ`` without the variables that tie a process to one repository."""
+    return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
 
 
 class Head(NamedTuple):

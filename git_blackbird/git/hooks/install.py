@@ -102,7 +102,13 @@ def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
     path = _hook_path(repo)
     aside = path.with_name(ASIDE)
     text = _read_ours(path)
-    state = _state(text, caller) if text is not None else _foreign_state(path, aside)
+    if text is None:
+        state = _foreign_state(path, aside)
+    elif not is_untouched(text):
+        state = HookState.EDITED
+    else:
+        is_current = text == render_hook(caller, parse_place(text))
+        state = HookState.INSTALLED if is_current else HookState.OUTDATED
     return HookStatus(
         path=path,
         state=state,
@@ -198,22 +204,15 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _state(text: str, caller: HookCommand) -> HookState:
-    if not is_untouched(text):
-        return HookState.EDITED
-    is_same = text == render_hook(caller, parse_place(text))
-    return HookState.INSTALLED if is_same else HookState.OUTDATED
-
-
 def _foreign_state(path: Path, aside: Path) -> HookState:
     """Classify a hook written over ours; an unchanged earlier hook was only written again by its manager."""
     if not os.path.lexists(path) or not os.path.lexists(aside):
         return HookState.ABSENT
-    is_same = False
     with contextlib.suppress(OSError):
         are_files = all(stat.S_ISREG(hook.lstat().st_mode) for hook in (path, aside))
-        is_same = are_files and filecmp.cmp(path, aside, shallow=False)
-    return HookState.ABSENT if is_same else HookState.REPLACED
+        if are_files and filecmp.cmp(path, aside, shallow=False):
+            return HookState.ABSENT
+    return HookState.REPLACED
 
 
 def _shared(repo: Repository, folder: Path) -> str | None:
@@ -250,13 +249,9 @@ def _left_alone(path: Path, state: HookState) -> str | None:
 
 
 def _unmovable(path: Path) -> str | None:
-    try:
-        kind = path.lstat().st_mode
-    except OSError:
+    if path.is_symlink() or path.is_file() or not path.exists():
         return None
-    if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
-        return None
-    return f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a file'}"
+    return f"{path} is {'a folder' if path.is_dir() else 'not a file'}"
 
 
 def _no_folder(folder: Path) -> str | None:
@@ -301,12 +296,9 @@ def _make_folders(folder: Path) -> int:
 
 
 def _remove_folders(folder: Path, count: int) -> None:
-    for path in (folder, *folder.parents)[:count]:
-        try:
+    with contextlib.suppress(OSError):  # one is not empty any more, nor are those above it
+        for path in (folder, *folder.parents)[:count]:
             path.rmdir()
-        except OSError:
-            # It is not empty any more.
-            return
 
 
 @contextlib.contextmanager
@@ -316,34 +308,27 @@ def _lock(path: Path) -> Iterator[Path]:
     The lock ends with its process, so that a file left by a killed process blocks nobody.
     """
     draft = path.with_name(f"{path.name}.lock")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
     try:
-        with _locked(draft) as descriptor:
+        with open(os.open(draft, flags, 0o777), "wb") as file:  # noqa: PTH123  # a descriptor
+            _require_lock(draft, file.fileno())
             try:
                 yield draft
             finally:
-                if is_open_file(draft, descriptor):
+                if is_open_file(draft, file.fileno()):
                     draft.unlink()
     except OSError as error:
         raise _unwritable(path.parent, error) from error
 
 
-@contextlib.contextmanager
-def _locked(draft: Path) -> Iterator[int]:
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o777)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = is_open_file(draft, descriptor)
-        except BlockingIOError:
-            is_ours = False
-        if not is_ours:
-            raise RequestError(
-                f"another process is working here: it holds {draft}",
-                hint="wait for it, then repeat the command",
-            )
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _require_lock(draft: Path, descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_open_file(draft, descriptor):
+            return
+    raise RequestError(
+        f"another process is working here: it holds {draft}", hint="wait for it, then repeat the command"
+    )
 
 
 def _set_aside(path: Path) -> None:

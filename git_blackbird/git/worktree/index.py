@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
@@ -206,16 +206,8 @@ _STALE_SECONDS = 24 * 3600
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20
-
-
-class _Seen(NamedTuple):
-    """Identifies an index file, to notice that another took its place."""
-
-    device: int
-    inode: int
-    mtime_ns: int
-    size: int
-    checksum: bytes
+# The time, device, inode, size and checksum of an index, to notice that another took its place.
+_Seen = tuple[int, int, int, int, bytes]
 
 
 @contextlib.contextmanager
@@ -290,7 +282,8 @@ def _copy_index(source: Path, target: Path) -> _Seen | None:
         if source.exists():
             raise
         return None
-    os.utime(target, ns=(seen.mtime_ns, seen.mtime_ns))
+    changed, *_ = seen
+    os.utime(target, ns=(changed, changed))
     return seen
 
 
@@ -306,4 +299,4 @@ def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
 def _seen_in(file: BinaryIO) -> _Seen:
     status = os.fstat(file.fileno())
     file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
-    return _Seen(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file.read())
+    return status.st_mtime_ns, status.st_dev, status.st_ino, status.st_size, file.read()

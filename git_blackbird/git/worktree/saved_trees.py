@@ -72,7 +72,8 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
     CheckoutError, also after ``timeout_seconds``; files written by then stay.
     """
     try:
-        _require_empty(folder)
+        if any(folder.iterdir()):
+            raise CheckoutError(f"cannot check out into {folder}: it is not empty")  # noqa: TRY301
         with private_folder(repo, "checkout") as private:
             _write_files(replace(repo, top=folder.absolute()), tree, private / "index", timeout_seconds)
     except CheckoutError:
@@ -83,12 +84,6 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
     except (UnusableError, OSError) as error:
         hint = error.hint if isinstance(error, UnusableError) else "make room or make it accessible"
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
-
-
-def _require_empty(folder: Path) -> None:
-    with os.scandir(folder) as entries:
-        if any(entries):
-            raise CheckoutError(f"cannot check out into {folder}: it is not empty")
 
 
 def _write_files(place: Repository, tree: str, index: Path, seconds: float) -> None:

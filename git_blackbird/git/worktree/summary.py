@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.sanitize import escaped_text
 from git_blackbird.model.entities.change import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _NAME_WIDTH = 50
-_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,7 @@ def quoted(path: bytes) -> str:
     text = path.decode(errors="surrogateescape")
     if text.isprintable() and not any(char in text for char in '"\\'):
         return text
-    return '"' + "".join(map(_quoted_char, text)) + '"'
-
-
-def _quoted_char(char: str) -> str:
-    code = ord(char)
-    if code in _ESCAPES:
-        return "\\" + _ESCAPES[code]
-    if char.isprintable():
-        return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode(errors="surrogateescape"))
+    return f'"{escaped_text(text)}"'
 
 
 def render_diffstat(files: Sequence[ChangedFile]) -> tuple[str, int]:
@@ -113,17 +105,13 @@ def _bar(file: ChangedFile, most: int, room: int) -> str:
 
 
 def _total(files: Sequence[ChangedFile]) -> str:
-    parts = [f" {_counted(len(files), 'file')} changed"]
+    parts = [f" {counted(len(files), 'file')} changed"]
     additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
     if additions or not deletions:
-        parts.append(f"{_counted(additions, 'insertion')}(+)")
+        parts.append(f"{counted(additions, 'insertion')}(+)")
     if deletions or not additions:
-        parts.append(f"{_counted(deletions, 'deletion')}(-)")
+        parts.append(f"{counted(deletions, 'deletion')}(-)")
     return ", ".join(parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 _CONTEXT_LINES = 2

@@ -23,7 +23,7 @@ from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views import Checkpoint, CommitPreview, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
@@ -149,20 +149,18 @@ def _summary(summary: Summary) -> Iterator[StyledLine]:
 
 def _files(summary: Summary, indent: str) -> Iterator[StyledLine]:
     """List each path once, with its status and the number of changed lines."""
-    texts = list(_file_texts(summary))
+    if summary.changes:
+        texts = [_file(change) for change in summary.changes]
+    elif lines := strip_controls(summary.diffstat).splitlines():
+        # The Go program only has the numbers as formatted by git.
+        texts = [line.strip() for line in lines]
+    else:
+        texts = [render_path(path) for path in summary.files]
     yield from (StyledLine(indent + text) for text in texts[:MAX_FILES])
     if not texts:
         yield StyledLine(f"{indent}(none)", Style.FAINT)
     if summary.totals.files > 1:
         yield StyledLine(f"{indent}together: {render_totals(summary)}", Style.FAINT)
-
-
-def _file_texts(summary: Summary) -> Iterator[str]:
-    if summary.changes:
-        return (_file(change) for change in summary.changes)
-    # The Go program only has the numbers as formatted by git.
-    lines = strip_controls(summary.diffstat).splitlines()
-    return (line.strip() for line in lines) if lines else (render_path(path) for path in summary.files)
 
 
 def _file(change: FileChange) -> str:

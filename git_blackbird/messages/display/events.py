@@ -14,30 +14,22 @@ from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.views import (
-    Decided,
-    Event,
-    Level,
-    Notice,
-    ReviewsEnded,
-    RunEnded,
-    RunStarted,
-    Stop,
-)
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
+from git_blackbird.model.views.stop import Stop
 
 _LONGEST_REASON = 400
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
+# What was decided here, and elsewhere.
 _DECIDED = {
-    DecisionState.APPROVED_CONTINUE: "approved {}",
-    DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes to {} requested",
-    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
-}
-_DECIDED_ELSEWHERE = {
-    DecisionState.APPROVED_CONTINUE: "{}: approved from another terminal",
-    DecisionState.APPROVED_QUIT: "{}: approved from another terminal",
-    DecisionState.CHANGES_REQUESTED: "{}: changes requested from another terminal",
-    DecisionState.REJECTED: "{}: rejected from another terminal; your files were left as they are",
+    **dict.fromkeys(APPROVALS, ("approved {}", "{}: approved from another terminal")),
+    DecisionState.CHANGES_REQUESTED: (
+        "changes to {} requested",
+        "{}: changes requested from another terminal",
+    ),
+    DecisionState.REJECTED: (
+        "Rejected {}. Your files were left as they are.",
+        "{}: rejected from another terminal; your files were left as they are",
+    ),
 }
 _WHY_PAUSED = {
     TerminalReason.WALL_LIMIT: ": it reached its time limit",
@@ -65,7 +57,7 @@ def render_event(event: Event) -> str | None:
 
 def render_decided(event: Decided) -> str:
     """Describe a decision, and what it committed."""
-    text = (_DECIDED_ELSEWHERE if event.elsewhere else _DECIDED)[event.state]
+    text = _DECIDED[event.state][event.elsewhere]
     if event.is_of_failure and event.state in APPROVALS:
         where = " from another terminal" if event.elsewhere else ""
         text = f"accepted {{}} as it is{where}, though its run failed"

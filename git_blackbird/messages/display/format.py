@@ -1,7 +1,7 @@
 """Format money, tokens, durations, changes and paths; light, because reading commands import it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, takewhile
@@ -247,6 +247,11 @@ def undo_lines(undo: Undo) -> Iterator[str]:
     yield from (
         f"  it leaves {render_path(path.path)} as it is: {clean_line(path.reason)}" for path in undo.kept
     )
+
+
+def moved_lines(paths: Iterable[str]) -> Iterator[str]:
+    """Return each path of a change that looks different in the worktree by now."""
+    yield from (f"the worktree differs from the change in {clean_line(path)}" for path in paths)
 
 
 def submodule_lines(summary: Summary) -> list[str]:

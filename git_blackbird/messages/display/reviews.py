@@ -13,6 +13,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -106,6 +107,13 @@ _STATES = {
     GateState.FAILING: "failed",
     GateState.UNREADABLE: "one of its records cannot be used",
 }
+
+
+def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[str]:
+    """Return what became of a parent whose review was dismissed, and of the feedback that was due."""
+    yield f"dismissed the review of {parent.id}; it is {parent.status.value}"
+    if dropped:
+        yield f"its feedback is no longer pending for: {', '.join(dropped)}"
 
 
 def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:

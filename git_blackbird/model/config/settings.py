@@ -9,8 +9,16 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from git_blackbird.model.base.sanitize import shell_word, short_json
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import KEYS, Key, Value, ValueType, find_key, nearest_key, with_value
+from git_blackbird.model.config.config import (
+    KEYS,
+    Config,
+    Key,
+    Value,
+    ValueType,
+    find_key,
+    nearest_key,
+    with_value,
+)
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 
 _GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
@@ -202,7 +210,10 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
     values = tuple(
         _with_effects([_validated(key, setting) for key, setting in reversed(known) if key is not None])
     )
-    applied = {name: _default(key) for name, key in KEYS.items()}
+    applied = {
+        name: Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
+        for name, key in KEYS.items()
+    }
     config = Config.model_construct()
     for setting in values:
         if setting.effect is ValueEffect.APPLIED:
@@ -234,10 +245,6 @@ def _unknown_hint(setting: RawSetting) -> str:
     else:
         return nearest
     return f"{nearest}{' ' if nearest.endswith('?') else '; '}`{command}` removes it"
-
-
-def _default(key: Key) -> Setting:
-    return Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
 
 
 def _validated(key: Key, given: RawSetting) -> Setting:

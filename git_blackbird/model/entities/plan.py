@@ -80,7 +80,6 @@ class Plan:
 
     @cached_property
     def _order(self) -> tuple[tuple[int, TaskId], ...]:
-        """Yield depths and ids in plan order."""
         tops = sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key)
         pending = [(0, top.id) for top in reversed(tops)]
         order: list[tuple[int, TaskId]] = []

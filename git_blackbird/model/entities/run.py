@@ -132,10 +132,10 @@ class RunFields(Record):
     a decision is pending only because the reviews did not approve the change; ``hook_output`` is the output
     of a hook that refused the commit of an approval.
 
-    ``head_log`` is the size of the reflog of HEAD, in bytes, when the run began, ``end_commit`` the commit at
-    HEAD when it ended. ``base_submodules`` are digests of uncommitted changes in submodules when it began.
-    ``base_tree`` includes what others committed meanwhile: it is not part of the change. ``no_change``: it
-    succeeded, and no run of its task since the task was last done changed a file.
+    ``head_log`` is the size of the reflog of HEAD, in bytes, when the run began, ``end_commit`` and
+    ``end_branch`` what HEAD was at when it ended. ``base_submodules`` are digests of uncommitted changes in
+    submodules when it began. ``base_tree`` includes what others committed meanwhile: it is not part of the
+    change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
     """
 
     id: CheckedRunId = RunId("")
@@ -176,6 +176,7 @@ class RunFields(Record):
     head_commit: ObjectId | None = None
     head_log: int | None = None
     end_commit: ObjectId | None = None
+    end_branch: str | None = None
     base_tree: ObjectId | None = None
     head_tree: ObjectId | None = None
     base_submodules: dict[str, str] | None = None

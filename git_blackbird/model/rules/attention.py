@@ -15,12 +15,10 @@ from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors
+from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.reviews import is_complete
 from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
 from git_blackbird.model.rules.status import determines_status
-
-_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
 class PendingDecision(NamedTuple):
@@ -57,11 +55,6 @@ def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
     """Return every task of this plan with a paused run, and that run, oldest first."""
     paused = [(task, run) for task, run in state.latest_runs if run.status is RunStatus.PAUSED]
     return tuple(sorted(paused, key=lambda pair: pair[1].sort_key))
-
-
-def stopped_at_limit(run: Run) -> bool:
-    """Whether a run was paused by its time limit, not from outside."""
-    return run.terminal_reason in _LIMITS
 
 
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
@@ -171,7 +164,6 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
 
 
 def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
-    """Return the kind of item for a task whose latest run waits."""
     open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
     if (open_request or waits) and is_session_lost(history, run):

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_decision_alive,
     is_session_lost,
     paused_runs,
     pending_decisions,
-    stopped_at_limit,
 )
-from git_blackbird.model.rules.graph import ancestors
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,
@@ -28,6 +27,7 @@ from git_blackbird.model.rules.state import (
 )
 
 REVIEW_TRIES = 2
+_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,11 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
     """Yield the action on each run that left unfinished work in the worktree, oldest first."""
     for task, run in paused_runs(state):
         if call.covers(task.id):
-            is_asked = stopped_at_limit(run) and not is_session_lost(state.history(task.id), run)
+            is_asked = run.terminal_reason in _LIMITS and not is_session_lost(state.history(task.id), run)
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
-    """Start the first leaf in plan order that may start."""
     if not call.may_start:
         return None
     leaves = (task for task in state.plan.leaves() if call.covers(task.id) and may_start(state, task))

@@ -12,7 +12,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback, completion_sig
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import subtree_leaves
+from git_blackbird.model.plan.graph import subtree_leaves
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.
@@ -128,7 +128,10 @@ def outstanding_feedback(
     pending: dict[TaskId, Feedback] = {}
     for task_id, feedback in saved.items():
         task = plan.tasks.get(task_id)
-        if task is None or is_delivered(task, feedback) or _is_void(histories, feedback):
+        if task is None or _is_void(histories, feedback):
+            continue
+        # It was saved as ``done`` after it received this; only the file is left.
+        if task.status == Status.DONE and feedback.settled_at == task.updated_at:
             continue
         # If a leaf was given children since, they inherit its feedback.
         for leaf in subtree_leaves(plan, task):
@@ -142,11 +145,6 @@ def outstanding_feedback(
             for task_id, feedback in feedback_of(plan, parent, review).items():
                 pending.setdefault(task_id, feedback)
     return pending
-
-
-def is_delivered(task: Task, feedback: Feedback) -> bool:
-    """Whether the leaf was saved as ``done`` after it received this; only the file is left."""
-    return task.status == Status.DONE and feedback.settled_at == task.updated_at
 
 
 def _is_void(histories: Mapping[TaskId, History], feedback: Feedback) -> bool:
@@ -228,19 +226,14 @@ def round_of(runs: Sequence[Run], run: Run) -> int:
     return 1
 
 
-def merged_of(run: Run) -> "MergedReview | None":
-    """Return the merged review in a run's record. Raises ValidationError if it is invalid."""
+def merged_or_none(run: Run) -> "MergedReview | None":
+    """Return the merged review in a run's record; None also if it is invalid."""
     if run.merged_review is None:
         return None
     from git_blackbird.model.entities.findings import MergedReview  # noqa: PLC0415  # see above
 
-    return MergedReview.from_value(run.merged_review)
-
-
-def merged_or_none(run: Run) -> "MergedReview | None":
-    """Return the merged review for display; None also if it is invalid."""
     try:
-        return merged_of(run)
+        return MergedReview.from_value(run.merged_review)
     except ValidationError:
         return None
 

@@ -20,7 +20,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import (
+from git_blackbird.model.plan.graph import (
     Readiness,
     is_ready,
     readiness,

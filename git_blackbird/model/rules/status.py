@@ -19,14 +19,8 @@ from git_blackbird.model.entities.run import (
     RunStatus,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors, is_ready, unmet_deps
-from git_blackbird.model.rules.reviews import (
-    GateState,
-    ReviewGate,
-    Transition,
-    is_complete,
-    open_children,
-)
+from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
+from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
@@ -42,18 +36,12 @@ def status_of_run(run: Run) -> Status:
         case RunStatus.FAILED:
             # A person may accept the work of a failed run.
             return Status.DONE if run.decision_state in APPROVALS else Status.FAILED
+        case RunStatus.SUCCESS if run.review_state is ReviewState.DUE:
+            return Status.IN_PROGRESS
+        case RunStatus.SUCCESS if run.decision_state in _GATED:
+            return Status.WAITING_USER
         case RunStatus.SUCCESS:
-            return _status_of_success(run)
-
-
-def _status_of_success(run: Run) -> Status:
-    if run.review_state is ReviewState.DUE:
-        return Status.IN_PROGRESS
-    if run.decision_state in _GATED:
-        return Status.WAITING_USER
-    if run.decision_state == DecisionState.REJECTED:
-        return Status.FAILED
-    return Status.DONE
+            return Status.FAILED if run.decision_state is DecisionState.REJECTED else Status.DONE
 
 
 def determines_status(run: Run, task: Task) -> bool:

@@ -1,20 +1,23 @@
-"""The checkpoint: what a run did, the decision on it, and the text of a change request or message."""
+"""What agents wait for: the decision on a run, a change request or message, the answer to a question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.widgets import ContentSwitcher, OptionList, Static, TextArea
+from textual.containers import VerticalScroll
+from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import TITLE, Style, StyledLine, render_checkpoint
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.incoming.questions import OTHER
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import (
     APPROVE_ANYWAY,
@@ -25,10 +28,11 @@ from git_blackbird.model.entities.decision import (
     Reply,
     reply_of,
 )
-from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views import Checkpoint, OtherBranch
+from git_blackbird.model.entities.run import DecisionState, Question
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
-from git_blackbird.tui.widgets.line_view import DiffLines, LineView, diff_lines, to_content
+from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.line_view import LONGEST, DiffLines, LineView, diff_lines, to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
@@ -48,7 +52,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
     def __init__(
         self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft, path_lister: PathLister
     ) -> None:
-        super().__init__()
+        keys = _KEYS if checkpoint.since_request is None else _KEYS_AFTER_REQUEST
+        super().__init__(TITLE, keys, "full")
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._draft = draft
@@ -56,6 +61,12 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._viewed: TreePair | None = None
 
     def compose(self) -> ComposeResult:
+        yield Static(
+            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
+        )
+        yield from super().compose()
+
+    def compose_body(self) -> ComposeResult:
         items = [
             ChoiceItem(
                 offer.choice,
@@ -66,21 +77,13 @@ class CheckpointScreen(ScrollingModal[Reply]):
             for offer in self.checkpoint.offers()
         ]
         start = [item.value for item in items].index(self.checkpoint.preselected)
-        yield Static(
-            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
-        )
-        with Vertical(classes="box full"):
-            yield Static(TITLE, classes="title", markup=False)
-            with ContentSwitcher(id="view", initial="summary-view"):
-                with VerticalScroll(id="summary-view", can_focus=False):
-                    yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
-                yield LineView(id="diff")
-            yield ChoiceList(items, start)
-            keys = _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
-            yield Static(keys, classes="keys", markup=False)
+        with ContentSwitcher(id="view", initial="summary-view"):
+            with VerticalScroll(id="summary-view", can_focus=False):
+                yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
+            yield LineView(id="diff")
+        yield ChoiceList(items, start)
 
     def on_mount(self) -> None:
-        """Focus the list, and list the paths that a change request can mention."""
         self.query_one(ChoiceList).focus()
         self._path_lister.prepare(self.app)
 
@@ -173,19 +176,13 @@ class RequestScreen(Modal[str]):
     def __init__(
         self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
     ) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
         self._path_lister = path_lister
         self._draft = draft
         self._first_text = draft.text or suggestion or ""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box wide"):
-            yield Static(self._title, classes="title", markup=False)
-            yield MentionEditor(self._path_lister, self._first_text)
-            yield Static(
-                "ctrl+s sends, @ names a file, esc goes back and keeps the text", classes="keys", markup=False
-            )
+    def compose_body(self) -> ComposeResult:
+        yield MentionEditor(self._path_lister, self._first_text)
 
     def insert(self, text: str) -> None:
         self.query_one(MentionEditor).insert(text)
@@ -200,8 +197,101 @@ class RequestScreen(Modal[str]):
         self._draft.save()
 
     def on_mention_editor_sent(self) -> None:
-        """Return the text, unless it is empty."""
         text = self.query_one(MentionEditor).text
         if text.strip():
             self._draft.text = text
             self.dismiss_once(text)
+
+
+class QuestionNav(IntEnum):
+    """The step from one question to another."""
+
+    BACK = -1
+    NEXT = 1
+
+
+class QuestionScreen(ScrollingModal[QuestionNav]):
+    """Asks one question; ``position`` is its number and the count of all.
+
+    The draft has the answer, also an unfinished one. None leaves all questions open.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
+
+    def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
+        number, count = position
+        title = f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
+        back = "shift+tab goes back, " if number > 1 else ""
+        super().__init__(title, f"enter answers, {back}esc leaves it open", "wide asking")
+        self.question = question
+        self._number = number
+        self._draft = draft
+
+    def compose_body(self) -> ComposeResult:
+        options, answer = self.question.options, self._draft.text
+        with VerticalScroll(can_focus=False):
+            yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
+        if options:
+            items = [ChoiceItem(text, clean_line(text)) for text in options]
+            items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
+            selected = options.index(answer) if answer in options else len(options) if answer else 0
+            yield ChoiceList(items, selected)
+        text = "" if answer in options else answer
+        line = SingleLineInput(text, placeholder="your answer", select_on_focus=False)
+        line.display = not options
+        yield line
+
+    @property
+    def read_widget(self) -> VerticalScroll:
+        return self.query_one(VerticalScroll)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take an option, or show the line for another answer."""
+        if event.option_index == len(self.question.options):
+            self._show_line(is_line_shown=True)
+            return
+        self._draft.text = self.question.options[event.option_index]
+        self.dismiss_once(QuestionNav.NEXT)
+
+    def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
+        """Begin another answer with the text, or continue it."""
+        self._show_line(is_line_shown=True)
+        self.query_one(ChoiceList).end_text()
+        self.query_one(SingleLineInput).insert_text_at_cursor(" ".join(event.text.splitlines()))
+
+    def _show_line(self, *, is_line_shown: bool) -> None:
+        """Show the line for another answer instead of the options, or the options again."""
+        line, choices = self.query_one(SingleLineInput), self.query_one(ChoiceList)
+        line.display, choices.display = is_line_shown, not is_line_shown
+        (line if is_line_shown else choices).focus()
+
+    def action_leave(self) -> None:
+        """Go back to the options from another answer, else leave the question open."""
+        if self.question.options and self.query_one(SingleLineInput).display:
+            self._show_line(is_line_shown=False)
+        else:
+            self.dismiss_once(None)
+
+    def on_unmount(self) -> None:
+        self._draft.save()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.display:
+            self._draft.text = event.value
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text, unless it is empty."""
+        if event.value.strip():
+            self.dismiss_once(QuestionNav.NEXT)
+
+    def action_go_back(self) -> None:
+        if self._number > 1:
+            self.dismiss_once(QuestionNav.BACK)
+
+
+def _prompt_lines(prompt: str) -> Iterator[StyledLine]:
+    """Yield all of a prompt; lines longer than can be drawn are split."""
+    for line in strip_controls(prompt).splitlines():
+        yield from (
+            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
+        )

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
 from git_blackbird.controller.queries.attention import AttentionItem, attention_items, counts_text
-from git_blackbird.controller.queries.status import stopped_in
+from git_blackbird.controller.queries.status import stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
@@ -80,7 +80,6 @@ class MainScreen(Screen[None]):
         self.plan_tree.focus()
 
     def show_plan(self, plan: Plan) -> None:
-        """Show the plan while the records are read."""
         if self.view_state is None:
             self.plan_tree.show(plan, frozenset())
 
@@ -91,7 +90,7 @@ class MainScreen(Screen[None]):
         self.view_state, self._now = view_state, now
         overview = view_state.overview
         active = frozenset(live.run.task_id for live in overview.running if live.alive)
-        self.plan_tree.show(view_state.plan, active, stopped_in(view_state.state))
+        self.plan_tree.show(view_state.plan, active, stopped_tasks(view_state.state))
         self.required = tuple(attention_items(overview))
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
@@ -165,7 +164,6 @@ class MainScreen(Screen[None]):
         self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search while the text is typed."""
         self.plan_tree.searched = event.value.strip()
 
     def on_input_submitted(self) -> None:

@@ -22,11 +22,27 @@ T = TypeVar("T")
 
 
 class Modal(ModalScreen[T | None], Generic[T]):
-    """Returns a result once; None when it is left with Esc."""
+    """A box with a title, a body and the keys; returns a result once, None when it is left with Esc."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back")]
 
     _is_dismissed = False
+
+    def __init__(self, title: str, keys: str, size: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._keys = keys
+        self._box = f"box {size}".rstrip()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=self._box):
+            yield Static(self._title, classes="title", markup=False)
+            yield from self.compose_body()
+            yield Static(self._keys, classes="keys", markup=False)
+
+    def compose_body(self) -> ComposeResult:
+        """Yield what is between the title and the keys."""
+        raise NotImplementedError
 
     def dismiss_once(self, result: T | None) -> None:
         """Close the screen with a result, unless it has one already."""
@@ -109,7 +125,6 @@ class ChoiceList(OptionList, Generic[T]):
 
     @property
     def _text_index(self) -> int | None:
-        """The item that takes a text."""
         items = enumerate(self.items)
         return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
 
@@ -183,16 +198,12 @@ class ChoiceModal(Modal[T], Generic[T]):
     """Asks for one of a few items; None when it is left."""
 
     def __init__(self, title: str, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title, "enter chooses, esc goes back")
         self._items = items
         self._start = start
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box"):
-            yield Static(self._title, classes="title", markup=False)
-            yield ChoiceList(self._items, self._start)
-            yield Static("enter chooses, esc goes back", classes="keys", markup=False)
+    def compose_body(self) -> ComposeResult:
+        yield ChoiceList(self._items, self._start)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss_once(self._items[event.option_index].value)
@@ -204,12 +215,9 @@ class HelpScreen(Modal[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,q", "leave", "Back", show=False)]
 
     def __init__(self, lines: Iterable[StyledLine]) -> None:
-        super().__init__()
+        super().__init__("Keys", "esc goes back", "wide")
         self._lines = tuple(lines)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box wide"):
-            yield Static("Keys", classes="title")
-            with VerticalScroll():
-                yield Static(to_content(self._lines), markup=False)
-            yield Static("esc goes back", classes="keys")
+    def compose_body(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(to_content(self._lines), markup=False)

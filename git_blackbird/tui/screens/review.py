@@ -5,8 +5,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import format_cost, format_moment, review_word, verdict_word
@@ -57,19 +56,13 @@ class ReviewScreen(ScrollingModal[Request]):
     """Shows lines, and below them the actions; None changes nothing."""
 
     def __init__(self, title: str, lines: Iterable[StyledLine], items: Iterable[ChoiceItem[Request]]) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title, "enter chooses, pgup/pgdn scroll, esc leaves it as it is", "full")
         self._lines = tuple(lines)
         self._items = tuple(items)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box full"):
-            yield Static(self._title, classes="title", markup=False)
-            yield WrappedView(id="findings")
-            yield ChoiceList(self._items)
-            yield Static(
-                "enter chooses, pgup/pgdn scroll, esc leaves it as it is", classes="keys", markup=False
-            )
+    def compose_body(self) -> ComposeResult:
+        yield WrappedView(id="findings")
+        yield ChoiceList(self._items)
 
     def on_mount(self) -> None:
         self.read_widget.show(self._lines)

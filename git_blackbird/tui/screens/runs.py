@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.worker import get_current_worker
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -38,20 +37,17 @@ class RunsScreen(ScrollingModal[None]):
     """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor."""
 
     def __init__(self, workspace: Workspace, task_id: TaskId, run_list: RunList) -> None:
-        super().__init__()
+        super().__init__(f"Runs of {task_id}", _KEYS, "full")
         self._workspace = workspace
         self._task_id = task_id
         self._runs: Sequence[Run] = run_list.runs
         self._faults = run_list.faults
         self._read_id: RunId | None = None
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box full"):
-            yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
-            yield StatusBar(id="unreadable")
-            yield ChoiceList(self._items())
-            yield WrappedView(id="log-of-run")
-            yield Static(_KEYS, classes="keys", markup=False)
+    def compose_body(self) -> ComposeResult:
+        yield StatusBar(id="unreadable")
+        yield ChoiceList(self._items())
+        yield WrappedView(id="log-of-run")
 
     @property
     def read_widget(self) -> WrappedView:

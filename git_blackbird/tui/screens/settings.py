@@ -8,12 +8,12 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from git_blackbird.controller.config import (
+from git_blackbird.controller.config.settings import (
     NOT_OF_A_CLONE,
     ConfigChange,
     Row,
@@ -38,7 +38,7 @@ from git_blackbird.messages.display.config import (
     value_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.keys import Key, Value, ValueType
+from git_blackbird.model.config.config import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
 from git_blackbird.model.config.settings import KeyLayers, ValueEffect
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, Modal
@@ -69,12 +69,10 @@ class SettingsTable(OptionList):
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
         index = self.highlighted
         return None if index is None or index >= len(self.rows) else self.rows[index]
 
     def show(self, rows: tuple[Row, ...], shorten: Shorten) -> None:
-        """Show a configuration."""
         old_name = self.current and _name_of(self.current)
         self.rows = rows
         names = [_name_of(row) for row in rows]
@@ -100,7 +98,7 @@ class SettingsScreen(Modal[None]):
     def __init__(
         self, open_workspace: Callable[[], Workspace], watched_workspace: Callable[[], Workspace]
     ) -> None:
-        super().__init__()
+        super().__init__("Settings", _KEYS, "full")
         self._open = open_workspace
         self._watched = watched_workspace
         self._seen: Workspace | None = None
@@ -108,14 +106,11 @@ class SettingsScreen(Modal[None]):
         self._workspace: Workspace | None = None
         self._shown_name = ""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="box full"):
-            yield Static("Settings", classes="title", markup=False)
-            yield SettingsTable(id="settings")
-            with VerticalScroll(id="about", can_focus=False):
-                yield Static("reading...", markup=False)
-            yield Static("", id="outcome", markup=False)
-            yield Static(_KEYS, classes="keys", markup=False)
+    def compose_body(self) -> ComposeResult:
+        yield SettingsTable(id="settings")
+        with VerticalScroll(id="about", can_focus=False):
+            yield Static("reading...", markup=False)
+        yield Static("", id="outcome", markup=False)
 
     def on_mount(self) -> None:
         self._table.focus()
@@ -128,7 +123,6 @@ class SettingsScreen(Modal[None]):
 
     @work
     async def poll(self) -> None:
-        """Read the configuration if it has changed."""
         if self._seen is not self._watched():
             await self._read()
 
@@ -169,7 +163,6 @@ class SettingsScreen(Modal[None]):
         return clean_line(origin if self._workspace is None else shorten_path(self._workspace, origin), 1000)
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll the description of a key."""
         pane = self.query_one("#about", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
@@ -266,7 +259,6 @@ def _is_wrong(row: Row) -> bool:
 
 
 def _row_text(row: Row, shorten: Shorten) -> Content:
-    """Return the line of a key or a problem."""
     if isinstance(row, ConfigProblem):
         text = clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000)
         return Content.styled(text, STYLES[Style.WARNING])
@@ -278,7 +270,6 @@ def _row_text(row: Row, shorten: Shorten) -> Content:
 
 
 def _about(row: Row, shorten: Shorten) -> Iterator[StyledLine]:
-    """Yield the details of a row."""
     if isinstance(row, ConfigProblem):
         yield StyledLine(shorten(row.origin), Style.HEADING)
         yield from _warnings(f"{row.key}: {row.what}", row.hint)
@@ -302,21 +293,17 @@ class EditValueScreen(Modal[ConfigChange]):
     def __init__(
         self, key: Key, place: str, value: Value | None, save: Callable[[str], ConfigChange]
     ) -> None:
-        super().__init__()
+        super().__init__(f"{key.name} in {place}", "enter saves, esc goes back", "wide")
         self._key = key
-        self._place = place
         self._text = "" if value is None else plain_text(value)
         self._save = save
 
-    def compose(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         is_one_line = self._text.isprintable()
         fault = "" if is_one_line else "the present value has several lines; what you type replaces it"
-        with Vertical(classes="box wide"):
-            yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
-            yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
-            yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
-            yield Static(fault, id="fault", markup=False)
-            yield Static("enter saves, esc goes back", classes="keys", markup=False)
+        yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
+        yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
+        yield Static(fault, id="fault", markup=False)
 
     @work(exclusive=True)
     async def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -72,7 +72,11 @@ _ALWAYS = frozenset({"help", "quit"})
 
 
 class KeyFooter(Widget, can_focus=False):
-    """One line, drawn only when the active keys change; a click presses a key."""
+    """One line, drawn only when the active keys change; a click presses a key.
+
+    Textual's Footer makes a widget of every key at each change, and where they do not fit it scrolls help
+    and quit out of sight.
+    """
 
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
 
@@ -118,7 +122,6 @@ class SingleLineInput(Input):
     """Takes all lines of a pasted text; Textual's own takes the first one."""
 
     def on_paste(self, event: events.Paste) -> None:
-        """Join the pasted lines by spaces."""
         event.stop()
         event.prevent_default()
         self.replace(" ".join(event.text.splitlines()), *sorted(self.selection))

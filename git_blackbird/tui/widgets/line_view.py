@@ -73,7 +73,10 @@ _NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 
 
 class LineView(ScrollView, can_focus=False):
-    """Shows lines without wrapping them; scrolls both ways."""
+    """Shows lines without wrapping them; scrolls both ways.
+
+    Textual's Log has one style, and its RichLog renders every line when it is written.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 
@@ -124,7 +127,6 @@ class WrappedView(LineView):
         self._subject = subject
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the lines again if the width has changed."""
         del event
         if self._width != self.scrollable_content_region.width:
             self._wrap()

@@ -24,7 +24,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import RunStatus, RunType
-from git_blackbird.model.views import (
+from git_blackbird.model.views.events import (
     Event,
     Level,
     Notice,
@@ -112,7 +112,6 @@ class LogQueue:
             self.put_step(partial(_lines, text, Style.PLAIN))
 
     def take(self) -> list[StyledLine]:
-        """Return all lines and empty the queue."""
         entries = [*self._events, *self._steps]
         if self._dropped:
             remark = f"[{self._dropped} lines not shown]"
@@ -158,7 +157,6 @@ class LiveEntry:
         return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
 
     def after(self, step: Progress) -> "LiveEntry":
-        """Return the run with the cost of a step added."""
         return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
 
     def line(self) -> str:
@@ -168,7 +166,10 @@ class LiveEntry:
 
 
 class LiveLog(WrappedView, can_focus=True):
-    """The newest lines; scrolls with them unless someone has scrolled up."""
+    """The newest lines; scrolls with them unless someone has scrolled up.
+
+    Textual's RichLog neither wraps again in another width nor stays at its lines when the oldest go.
+    """
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)

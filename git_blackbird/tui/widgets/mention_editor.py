@@ -86,7 +86,6 @@ class MentionArea(TextArea):
         self.is_picking = False
 
     def on_key(self, event: events.Key) -> None:
-        """Pass the picker's keys on to it."""
         if self.is_picking and event.key in _PICKING:
             event.stop()
             event.prevent_default()
@@ -101,7 +100,7 @@ class MentionArea(TextArea):
 
 
 class MentionEditor(Vertical):
-    """The text, with a picker of paths below it."""
+    """The text, with a picker of paths below it: Textual's Input, of one line, suggests one completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send", priority=True)]
 
@@ -137,7 +136,6 @@ class MentionEditor(Vertical):
         return self.query_one("#picker", OptionList)
 
     def on_mount(self) -> None:
-        """Move the cursor to the end, and list the paths."""
         self._area.focus()
         self._area.move_cursor(self._area.document.end)
         self._path_lister.refresh_paths(self.app, self._refresh_picker)

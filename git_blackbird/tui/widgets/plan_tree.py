@@ -47,7 +47,10 @@ Row = tuple[int, Task]
 
 
 class PlanTree(ScrollView, can_focus=True):
-    """Shows a plan, with a cursor, folding, filters and search."""
+    """Shows a plan, with a cursor, folding, filters and search.
+
+    Textual's Tree and DataTable keep an object for each row, and make all of them again for a filter.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(_CLASSES.values())
 
@@ -82,7 +85,6 @@ class PlanTree(ScrollView, can_focus=True):
         return self._rows[self._cursor][1] if self._rows else None
 
     def shown_ids(self) -> tuple[str, ...]:
-        """Return the ids of the shown tasks, in order."""
         return tuple(task.id for _, task in self._rows)
 
     def show(self, plan: Plan, active: frozenset[TaskId], stopped: frozenset[TaskId] = NONE_STOPPED) -> None:

@@ -114,7 +114,6 @@ def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
 
 
 def _reviews(view: TaskView) -> Iterator[StyledLine]:
-    """Yield the verdict on the latest change."""
     run = view.history.latest
     if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])

@@ -11,7 +11,7 @@ import pytest
 from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import BY_REVIEWERS, merged_of
+from git_blackbird.model.rules.reviews import BY_REVIEWERS, merged_or_none
 from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order
@@ -95,7 +95,7 @@ def assert_shows_everything(repo: Path) -> None:
     assert (greet.decision_state, greet.requested_by) == (DecisionState.CHANGES_REQUESTED, None)
     assert (changed.decision_state, changed.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
     release, fixed = runs["release"]
-    merged = merged_of(fixed)
+    merged = merged_or_none(fixed)
     assert (release.requested_by, fixed.resumes) == (BY_REVIEWERS, release.id)
     assert merged is not None
     assert merged.action is FollowUp.PROCEED

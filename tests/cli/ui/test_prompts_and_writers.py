@@ -42,8 +42,8 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     Usage,
 )
-from git_blackbird.model.views import (
-    Checkpoint,
+from git_blackbird.model.views.checkpoint import Checkpoint, SinceRequest
+from git_blackbird.model.views.events import (
     Decided,
     Event,
     Level,
@@ -52,7 +52,6 @@ from git_blackbird.model.views import (
     RunOutput,
     RunProgress,
     RunStarted,
-    SinceRequest,
 )
 from tests.controller.support import STAMP, leaf, open_at
 from tests.support import commit, git, write

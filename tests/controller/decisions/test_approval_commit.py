@@ -28,14 +28,9 @@ from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.views import (
-    ApprovalCommit,
-    Checkpoint,
-    CommitPreview,
-    Decided,
-    Notice,
-    StopReason,
-)
+from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
+from git_blackbird.model.views.events import Decided, Notice
+from git_blackbird.model.views.stop import StopReason
 from git_blackbird.storage.locks import approval_in_progress
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ

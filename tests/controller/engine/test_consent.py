@@ -10,7 +10,7 @@ from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import StopReason
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
     Person,

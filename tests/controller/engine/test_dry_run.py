@@ -12,10 +12,10 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import is_ready
+from git_blackbird.model.plan.graph import is_ready
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
-from git_blackbird.model.views import RunStarted
+from git_blackbird.model.views.events import RunStarted
 from tests.controller.support import (
     STAMP,
     Person,

@@ -24,8 +24,10 @@ from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import readiness
-from git_blackbird.model.views import Checkpoint, Decided, RunStarted, Stop, StopReason
+from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Decided, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.locks import session_lock
 from tests.controller.support import (

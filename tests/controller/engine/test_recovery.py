@@ -16,7 +16,8 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import Notice, StopReason
+from git_blackbird.model.views.events import Notice
+from git_blackbird.model.views.stop import StopReason
 from tests import preloaded
 from tests.controller.support import (
     Person,

@@ -65,11 +65,12 @@ from git_blackbird.model.rules.reviews import (
     current_review,
     feedback_of,
     latest_verdict,
-    merged_of,
+    merged_or_none,
 )
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.rules.status import derive_leaves
-from git_blackbird.model.views import Checkpoint, Event, RunProgress, RunStarted
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,
@@ -523,7 +524,7 @@ class Machine(RuleBasedStateMachine):
         """A change whose reviews are over is either clear, sent back, or for a person."""
         for history in state.histories.values():
             for run in history.own:
-                merged = merged_of(run)
+                merged = merged_or_none(run)
                 if (
                     run.review_state is not ReviewState.DONE
                     or run.superseded_at is not None

@@ -25,8 +25,10 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import merged_of
-from git_blackbird.model.views import Checkpoint, Event, RunStarted, Stop, StopReason
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -67,7 +69,7 @@ def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
     put_plan(demo, leaf("a", CLEAR), leaf("b", "write y.txt one", deps=["a"]))
     assert execute(demo).text == "every task is done"
     (run,) = runs_of(demo)
-    merged = merged_of(run)
+    merged = merged_or_none(run)
     assert merged is not None
     assert (merged.overall, merged.action) == (MergedVerdict.APPROVED, FollowUp.PROCEED)
     assert (run.review_state, run.decision_state) == (ReviewState.DONE, None)
@@ -125,7 +127,7 @@ def test_a_missing_reviewer_is_tried_twice_and_is_never_an_approval(demo: Path, 
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
     found = reviews(demo)
     assert sorted(one.run_type for one in found) == ["code_review", "code_review", "spec_review"]
-    merged = merged_of(runs_of(demo)[0])
+    merged = merged_or_none(runs_of(demo)[0])
     assert merged is not None
     assert (merged.overall, merged.action, merged.code) == (None, None, None)
 
@@ -139,7 +141,7 @@ def test_the_second_try_hears_what_was_wrong_with_the_first(demo: Path) -> None:
 def test_minor_notes_block_nothing(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-notes x.txt could be nicer"))
     assert execute(demo).text == "every task is done"
-    merged = merged_of(runs_of(demo)[0])
+    merged = merged_or_none(runs_of(demo)[0])
     assert merged is not None
     assert (merged.overall, merged.action) == (MergedVerdict.APPROVED_WITH_MINOR, FollowUp.PROCEED_WITH_NOTES)
 
@@ -266,7 +268,7 @@ def test_a_retry_asks_only_the_reviewer_that_is_missing(demo: Path) -> None:
     assert found[3:] == [("code_review", True)]
     (spec,) = (one for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW)
     assert f"keeping the spec review of a (run {spec.id})" in person.notices()
-    merged = merged_of(runs_of(demo)[0])
+    merged = merged_or_none(runs_of(demo)[0])
     assert merged is not None
     assert merged.spec is not None
     assert merged.spec.run_id == spec.id
@@ -342,7 +344,7 @@ def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
         ("git blackbird review show a", "git blackbird resume a -m TEXT"),
     )
     (run,) = runs_of(demo)
-    merged = merged_of(run)
+    merged = merged_or_none(run)
     assert merged is not None
     assert merged.overall is MergedVerdict.ISSUES
     assert (run.decision_state, status(demo, "a")) == (None, Status.DONE)
@@ -435,6 +437,6 @@ def test_files_are_named_as_in_the_worktree_wherever_a_reviewer_looked(demo: Pat
         reviews__maxIterations="1",
     )
     execute(demo)
-    merged = merged_of(runs_of(demo)[-1])
+    merged = merged_or_none(runs_of(demo)[-1])
     assert merged is not None
     assert {one.file for one in merged.findings} == {"x.txt"}

@@ -32,7 +32,7 @@ from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType,
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.reviews import GateState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     QUIT,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.views import StopReason
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import Person, configure, execute, leaf, put_plan, runs_of
 from tests.support import commit, git
 

@@ -13,7 +13,8 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.model.entities.decision import Retry
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.views import Decided, StopReason
+from git_blackbird.model.views.events import Decided
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
     REJECT,

@@ -20,7 +20,8 @@ from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.status import derive_leaves
-from git_blackbird.model.views import Checkpoint, StopReason
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
     REJECT,

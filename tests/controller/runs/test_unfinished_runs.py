@@ -20,7 +20,8 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import BY_REVIEWERS
-from git_blackbird.model.views import Event, RunProgress, RunStarted, Stop, StopReason
+from git_blackbird.model.views.events import Event, RunProgress, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude
 from tests.controller.support import (
     APPROVE,

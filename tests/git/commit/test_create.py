@@ -266,7 +266,7 @@ def test_a_hook_that_fails_leaves_everything_as_it_was(based: tuple[Path, str]) 
     before = git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), status(repo)
     with pytest.raises(CommitRefusedError) as refused:
         committed(repo, pair)
-    lines = refused.value.words.splitlines()
+    lines = refused.value.message.splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("(11 lines before)", "a.txt: bad style", 21)
     assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), status(repo)) == before
     assert not list((repo / ".git/blackbird").glob("commit.*"))
@@ -288,7 +288,7 @@ def test_a_git_that_is_killed_says_by_what(based: tuple[Path, str]) -> None:
     hook(repo, "pre-commit", "echo working; kill -TERM $PPID")
     with pytest.raises(CommitRefusedError) as refused:
         committed(repo, change_after(repo, base))
-    assert refused.value.words == "working\ngit was ended by signal 15"
+    assert refused.value.message == "working\ngit was ended by signal 15"
     assert not list((repo / ".git").glob("*.lock"))
 
 

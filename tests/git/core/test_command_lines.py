@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "git_blackbird"
 MODULES = sorted((PACKAGE / "git").rglob("*.py"))
-RUNNERS = {"git", "run_git", "run_for_user", "_list_config"}
+RUNNERS = {"git", "run_git", "run_user_program", "_list_config"}
 # What stands behind `--end-of-options` or `--`, or is one word with the option it is the value of.
 FENCES = {"revisions", "operands"}
 # The runner itself and its wrappers pass on what they were given.
@@ -18,6 +18,7 @@ PASSED_ON = {
     ("snapshot.py", "git"),
     ("snapshot.py", "update_paths"),
     ("config.py", "_list_config"),
+    ("create.py", "commit_in_subprocess"),
 }
 
 

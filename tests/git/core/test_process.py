@@ -7,15 +7,14 @@ import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import (
-    LOCAL_VARIABLES,
     Completed,
     GitError,
     GitTimeoutError,
     _collected,
-    run_for_user,
     run_git,
-    without_git_env,
+    run_user_program,
 )
+from git_blackbird.git.core.repository import LOCAL_VARIABLES, without_git_env
 from tests.git.support import escaping
 from tests.support import git
 
@@ -150,6 +149,6 @@ def test_what_is_the_users_runs_in_their_environment_and_group(repo: Path) -> No
         "!echo $LC_ALL ${GIT_OPTIONAL_LOCKS-no} ${GIT_TERMINAL_PROMPT-no}; ps -o pgid= -p $$; cat; exit 3"
     )
     environ = {**os.environ, "LC_ALL": "de_AT.UTF-8", "GIT_TERMINAL_PROMPT": "1"}
-    done = run_for_user(["-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
+    done = run_user_program(["git", "-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
     words, group = done.out.decode().splitlines()
     assert (done.code, words, int(group)) == (3, "de_AT.UTF-8 no 1", os.getpgrp())

@@ -22,7 +22,7 @@ from git_blackbird.model.entities.findings import (
     Source,
     merge,
 )
-from tests.model.rules.test_merge import CODES, SPECS
+from tests.model.entities.test_findings import CODES, SPECS
 
 FILE = "src/auth.ts"
 OAUTH = Finding(

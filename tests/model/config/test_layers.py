@@ -1,4 +1,4 @@
-from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import KeyLayers, Settings, ValueEffect, merge_layers
 

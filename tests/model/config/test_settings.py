@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import KEYS, ValueType, find_key, nearest_key
+from git_blackbird.model.config.config import KEYS, Config, ValueType, find_key, nearest_key
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers, quoted_for_git
 from tests.support import examples

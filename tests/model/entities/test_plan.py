@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from git_blackbird.model.entities.plan import revised, with_status
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.validation import plan_faults
+from git_blackbird.model.plan.validation import plan_faults
 from tests.model.building import LATER, STAMP, plan_of, task
 
 EARLIER = "2025-12-31T23:59:59.999999999Z"

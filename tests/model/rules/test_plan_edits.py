@@ -13,7 +13,8 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import ancestors, find_deadlock
+from git_blackbird.model.plan.graph import ancestors, find_deadlock
+from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.plan_edits import (
     TaskFields,
     TreePosition,
@@ -26,7 +27,6 @@ from git_blackbird.model.rules.plan_edits import (
 )
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.rules.validation import plan_faults
 from tests.model.building import LATER, STAMP, plan_of, statuses, task, tree
 from tests.support import examples
 

@@ -10,9 +10,8 @@ from textual.widgets import Input, OptionList, TextArea
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
-from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driver import drive, is_over, see, wait_for

@@ -17,19 +17,14 @@ from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
-from git_blackbird.model.entities.decision import (
-    Choice,
-    Decision,
-    RerunReviews,
-    Retry,
-    choices_for,
-)
+from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry, choices_for
 from git_blackbird.model.entities.history import requested_change, runs_in_change
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Decided, Event, Level, Notice, Stop, StopReason
+from git_blackbird.model.views.events import Decided, Event, Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
 
@@ -109,7 +104,6 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
 
 
 def _after_decision(engine: Engine, run: Run, state: PlanState) -> Stop | None:
-    """Return the stop that a recorded decision means; *approve and continue* widens the call."""
     stop = _stop_after(state, run)
     if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
         engine.scope = engine.scope.widened()
@@ -137,7 +131,6 @@ def _stop_after(state: PlanState, run: Run) -> Stop | None:
 
 
 def _undecided_stop(workspace: Workspace, state: PlanState, run: Run) -> Stop:
-    """Return the stop where nobody decided, with a command for each choice."""
     history = state.history(run.task_id)
     was_requested = requested_change(runs_in_change(history)) is not None
     choices = choices_for(run, was_requested=was_requested)
@@ -153,6 +146,5 @@ def _undecided_stop(workspace: Workspace, state: PlanState, run: Run) -> Stop:
 
 
 def _left_open_stop(run: Run) -> Stop:
-    """Return the stop where somebody was asked and left without deciding."""
     text = f"the decision on {run.task_id} is left open"
     return Stop(StopReason.INTERRUPTED, text, (decide_run_command(run),), run.task_id)

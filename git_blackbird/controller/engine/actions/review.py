@@ -22,9 +22,9 @@ from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
 from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
-from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after
+from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def review_change(engine: Engine, action: ReviewChange, state: PlanState) -> Stop | None:
@@ -33,7 +33,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     if not workspace.reviews_changes and task.id != engine.scope.review:
         skip_reviews(workspace, run)
         return None
-    contexts = engine.contexts.of_reviewers()
+    contexts = engine.contexts_of_reviewers()
     await engine.require_consent(*contexts.values(), as_reviewer=True)
     names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
     request = await run_in_thread(
@@ -48,14 +48,14 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         again = task_command("review run", task.id) if is_by_hand else EXECUTE
         return interrupted_stop("", again, task_id=task.id)
     for side in sides.values():
-        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(side.run)
+        if side.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return agent_refused_stop(side)
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
         warn(engine.ui, text, task.id)
         return None
     spec, code = sides[Source.SPEC], sides[Source.CODE]
-    merged = merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+    merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
     return _save(engine, action, request, merged)
 
 
@@ -70,7 +70,6 @@ def _save(
 
 
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
-    """Return the stop after a review by hand, which decides nothing."""
     if next_after(merged, round_number=1, max_rounds=1) is ReviewFollowUp.PROCEED:
         return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
     steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))
@@ -80,7 +79,7 @@ def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
 async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) -> Stop | None:
     """Run the review; a second try in a call tells the reviewer why the first gave no verdict."""
     parent = action.task
-    context = engine.contexts.of(require_reviewer(engine.workspace))
+    context = engine.context_of(require_reviewer(engine.workspace))
     await engine.require_consent(context, as_reviewer=True)
     work = _review(engine, context, parent, state)
     try:

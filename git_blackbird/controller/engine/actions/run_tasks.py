@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
@@ -23,7 +24,6 @@ from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -37,7 +37,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
@@ -45,7 +45,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     workspace, task = engine.workspace, action.task
     if workspace.reviews_changes:
         # Fail before the work is done where its reviewers are missing.
-        engine.contexts.of_reviewers()
+        engine.contexts_of_reviewers()
     if is_work_deferred(workspace, engine.ui, task.id):
         return None
     if (left := engine.scope.starts_left) is not None:
@@ -60,7 +60,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = engine.workspace, restart.task
-    await engine.require_consent(engine.contexts.of_new_run())
+    await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
     if task.status is not Status.TODO:
@@ -87,7 +87,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
     workspace, task, run = engine.workspace, action.task, action.run
     stop = undeliverable_stop(workspace, state, action)
     if stop is None:
-        _, summary = change_of(workspace, state, run, runs_in_change(state.history(task.id)))
+        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
     if run.requested_by != BY_REVIEWERS:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, with_status
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import describe_changes
+from git_blackbird.model.plan.graph import describe_changes
 from tests.model.building import LATER, plan_of, task
 
 

@@ -6,10 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.config_guard import follow_own_change
+from git_blackbird.controller.runs.guard import follow_own_change
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
-from git_blackbird.model.config.keys import Key, Value, find_key, nearest_key
+from git_blackbird.model.config.config import Key, Value, find_key, nearest_key
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import (
     KeyLayers,
@@ -18,12 +18,7 @@ from git_blackbird.model.config.settings import (
     merge_layers,
     read_value,
 )
-from git_blackbird.storage.config_files import (
-    global_config_path,
-    load_layer,
-    with_key,
-    write_global_config,
-)
+from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 from git_blackbird.storage.files import write_atomic
 
 
@@ -151,7 +146,6 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
 
 
 def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
-    """Return the setting that overrides one just written."""
     others = [
         RawSetting(setting.key.name, setting.raw, setting.layer, setting.origin)
         for setting in reversed(workspace.settings.values)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.messages.task_form import FormError, is_blank, parse_form, render_form, with_faults
+from git_blackbird.messages.forms.task_form import FormError, is_blank, parse_form, render_form, with_faults
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.plan_edits import TaskFields, title_fault
 from tests.support import examples

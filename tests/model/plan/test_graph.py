@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.graph import (
+from git_blackbird.model.plan.graph import (
     Readiness,
     ancestors,
     dependents,

@@ -1,21 +1,15 @@
-"""What user interfaces are given while a command runs: checkpoints (spec 2), events, and how it ended."""
+"""What a person needs for a decision (spec 2)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
-from git_blackbird.errors import ExitCode
-from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand, with_options
+from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision, choices_for
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunType
-from git_blackbird.model.rules.state import ParentReviewStatus
+from git_blackbird.model.entities.run import Run
 
 T = TypeVar("T")
 
@@ -48,15 +42,21 @@ class ApprovalCommit:
 
 
 class OtherBranch(NamedTuple):
-    """The branch of a run, and the current one; None for a detached HEAD."""
+    """The branch of a run, and the current one; None for a detached HEAD.
+
+    ``by_agent``: HEAD is where the agent left it.
+    """
 
     worked_on: str
     now: str | None
+    by_agent: bool = False
 
     @property
     def text(self) -> str:
         """Both branches on one harmless line."""
         where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
+        if self.by_agent:
+            return f"the agent left the branch {clean_line(self.worked_on)}; {where}"
         return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
 
 
@@ -143,150 +143,3 @@ class Checkpoint:
     def is_possible(self, choice: Choice) -> bool:
         """Whether the choice is possible."""
         return self.blocked_reason(choice) is None
-
-
-@dataclass(frozen=True)
-class RunStarted:
-    """An agent was started on a task."""
-
-    task_id: TaskId
-    title: str
-    run_id: RunId
-    provider: str
-    resumes: RunId | None
-    pid: int
-    run_type: RunType = RunType.EXECUTE
-
-
-@dataclass(frozen=True)
-class RunProgress:
-    """A step from the agent's output."""
-
-    task_id: TaskId
-    run_id: RunId
-    progress: Progress
-
-
-@dataclass(frozen=True)
-class RunOutput:
-    """Raw output of the agent, if requested.
-
-    ``stream`` is ``stdout`` or ``stderr``. Unless ``is_plain``, standard output is an event stream for
-    programs, and ``RunProgress`` has it in readable form.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    data: bytes
-    stream: str = "stdout"
-    is_plain: bool = True
-
-
-@dataclass(frozen=True)
-class RunEnded:
-    """A run's record was closed; ``seconds`` by the monotonic clock."""
-
-    run: Run
-    title: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Decided:
-    """A decision was recorded, here or by another process; ``commit`` is what it committed here.
-
-    ``is_of_failure``: it is about a run that failed.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    state: DecisionState
-    elsewhere: bool
-    commit: ApprovalCommit | None = None
-    is_of_failure: bool = False
-
-
-@dataclass(frozen=True)
-class ReviewsEnded:
-    """Both reviews of a change are over; ``run`` is the reviewed run, as recorded after them.
-
-    ``reasons`` say why a person has to decide, if so; ``max_rounds`` limits the rounds.
-    """
-
-    task_id: TaskId
-    run: Run
-    merged: MergedReview
-    max_rounds: int = 0
-    reasons: tuple[str, ...] = ()
-
-
-class Level(StrEnum):
-    """The severity of a notice."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A message on one line, possibly with a hint."""
-
-    weight: Level
-    text: str
-    hint: str | None = None
-    task_id: TaskId | None = None
-
-
-Event = RunStarted | RunProgress | RunOutput | RunEnded | ReviewsEnded | Decided | Notice
-
-
-class StopReason(StrEnum):
-    """The stop reasons of DESIGN.md 5."""
-
-    INTERRUPTED = "interrupted"
-    DECISION_REQUIRED = "decision_required"
-    PARENT_REVIEW_REQUIRED = "parent_review_required"
-    WAITING_USER = "waiting_user"
-    AGENT_UNAVAILABLE = "agent_unavailable"
-    UNREADABLE_RECORD = "unreadable_record"
-    FAILED = "failed"
-    COMPLETED = "completed"
-
-
-EXIT_CODES: Mapping[StopReason, ExitCode] = {
-    StopReason.INTERRUPTED: ExitCode.INTERRUPTED,
-    StopReason.DECISION_REQUIRED: ExitCode.DECISION_REQUIRED,
-    StopReason.PARENT_REVIEW_REQUIRED: ExitCode.PARENT_REVIEW_REQUIRED,
-    StopReason.WAITING_USER: ExitCode.WAITING_USER,
-    StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
-    StopReason.UNREADABLE_RECORD: ExitCode.UNUSABLE,
-    StopReason.FAILED: ExitCode.FAILED,
-    StopReason.COMPLETED: ExitCode.OK,
-}
-
-
-@dataclass(frozen=True)
-class Stop:
-    """How a command stopped: one line of text, the next steps as commands, and the blocked tasks.
-
-    With ``is_choice`` the next steps are alternatives, else each is separate.
-    """
-
-    reason: StopReason
-    text: str
-    next_steps: tuple[str, ...] = ()
-    task_id: TaskId | None = None
-    blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(default_factory=dict)
-    held: tuple[ParentReviewStatus, ...] = ()
-    is_choice: bool = False
-
-    def with_options(self, options: CallOptions) -> "Stop":
-        """Add the options of the command to the next steps; duplicates are dropped."""
-        steps = (with_options(step, options) for step in self.next_steps)
-        return replace(self, next_steps=tuple(dict.fromkeys(steps)))
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The process exit status for this stop."""
-        return EXIT_CODES[self.reason]

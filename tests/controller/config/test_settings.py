@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.config import Scope, scope_of, settings_rows, unset_key, write_key
+from git_blackbird.controller.config.settings import Scope, scope_of, settings_rows, unset_key, write_key
 from git_blackbird.controller.core.workspace import shorten_path
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError, UsageError
 from git_blackbird.model.config.layers import ConfigProblem

@@ -1,0 +1,300 @@
+"""Configuration, plan, records and commits while an agent works: what it changed, and what it broke."""
+
+import contextlib
+import json
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.config.settings import merge_layers
+from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.storage.config_files import format_value, global_config_path
+from git_blackbird.storage.files import write_private
+from git_blackbird.storage.ledger import WatchEnd
+from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
+from git_blackbird.storage.store import Transaction
+
+MAX_CHANGES = 50
+_LONGEST_VALUE = 60
+# What is of one process only: another one may have to compare.
+_OF_A_PROCESS = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
+_ABSENT, _FILE = "absent", "a file"
+
+
+class _Observed(NamedTuple):
+    """The configuration at one moment: all values, and what is at the paths of its files."""
+
+    given: tuple[RawSetting, ...]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class WorkCheck:
+    """What became of plan and configuration while an agent worked, and the folders it had replaced.
+
+    ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
+    """
+
+    plan_changes: tuple[str, ...]
+    plan_fault: str | None
+    config_changes: tuple[str, ...]
+    is_loosened: bool
+    replaced: Sequence[tuple[Path, Path]]
+
+    def noted_in(self, fields: RunFields) -> RunFields:
+        """Return the fields of the run's record with what a person should know of it."""
+        notes = fields.notes if self.plan_fault is None else (*fields.notes, self.plan_fault)
+        return fields.with_fields(
+            RunFields(notes=notes, plan_changes=self.plan_changes, config_changes=self.config_changes)
+        )
+
+
+@contextlib.contextmanager
+def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
+    """Hold the store lock to save what a run came to, with what its agent did beside its work.
+
+    The copy of the plan is left until the record is saved. Raises UnusableError when git's configuration
+    cannot be read.
+    """
+    config = _check_config(workspace)
+    with workspace.transaction() as transaction:
+        replaced = transaction.move_obstacles(run)
+        yield transaction, WorkCheck(*_check_plan(workspace, transaction, run.id), *config, replaced)
+    forget_config(workspace)
+
+
+def remember_config(workspace: Workspace) -> None:
+    """Keep what the configuration is before an agent works."""
+    _save(workspace, _observe(workspace))
+
+
+def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
+    """Name what differs from what was kept before the agent worked, and whether it is looser."""
+    before = _load(workspace)
+    if before is None:
+        return (), False
+    after = _observe(workspace)
+    changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
+    if len(changes) > MAX_CHANGES:
+        changes[MAX_CHANGES:] = [f"and {len(changes) - MAX_CHANGES} more"]
+    old, new = merge_layers(before.given).applied, merge_layers(after.given).applied
+    is_looser = any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
+    return tuple(changes), is_looser
+
+
+def forget_config(workspace: Workspace) -> None:
+    """Remove the stored configuration, once its changes are recorded, or when no agent works."""
+    workspace.paths.known_config.unlink(missing_ok=True)
+
+
+def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
+    """Note that a person changed a key while an agent works, so that it does not count as the agent's."""
+    before = _load(workspace)
+    if before is None:
+        return
+
+    def is_changed(setting: RawSetting) -> bool:
+        return setting.origin == place and setting.name.lower() == key
+
+    now = _observe(workspace)
+    given = [setting for setting in before.given if not is_changed(setting)] + [
+        setting for setting in now.given if is_changed(setting)
+    ]
+    files = {**before.files, **{name: kind for name, kind in now.files.items() if name == place}}
+    _save(workspace, _Observed(tuple(given), files))
+
+
+def _observe(workspace: Workspace) -> _Observed:
+    given, problems = read_layers(workspace.environment, workspace.repo, workspace.paths)
+    own = global_config_path(workspace.environment.environ)
+    places = (workspace.paths.config, workspace.paths.agent_choice, *([] if own is None else [own]))
+    files = {str(path): _kind(path) for path in places}
+    files |= {
+        problem.origin: f"unusable ({problem.what})"
+        for problem in problems
+        if files.get(problem.origin) == _FILE
+    }
+    return _Observed(tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS), files)
+
+
+def _kind(path: Path) -> str:
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return f"a link to {path.readlink()}"
+    except OSError:
+        return _ABSENT
+    return _FILE if stat.S_ISREG(mode) else "a folder" if stat.S_ISDIR(mode) else "not a file"
+
+
+def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
+    for name, kind in after.files.items():
+        old = before.files.get(name, _ABSENT)
+        if kind != old and (old, kind) != (_ABSENT, _FILE):
+            new = "deleted" if kind == _ABSENT else f"now {clean_line(kind)}"
+            yield f"{_place(workspace, name)} was {clean_line(old)} and is {new}"
+
+
+def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
+    # Of one place and key the last one counts.
+    old, new = (
+        {(setting.origin, setting.name.lower()): setting for setting in at.given} for at in (before, after)
+    )
+    for place in dict.fromkeys((*old, *new)):
+        old_setting, new_setting = old.get(place), new.get(place)
+        named = new_setting or old_setting
+        if named is None or (old_setting and new_setting and old_setting.raw == new_setting.raw):
+            continue
+        values = f"{_value(old_setting, '(unset)')} -> {_value(new_setting, 'removed')}"
+        yield f"{clean_line(named.name)} {values} ({_place(workspace, place[0])})"
+
+
+def _value(setting: RawSetting | None, absent: str) -> str:
+    if setting is None:
+        return absent
+    raw = setting.raw
+    return clean_line(raw if isinstance(raw, str) else format_value(raw), _LONGEST_VALUE)
+
+
+def _place(workspace: Workspace, origin: str) -> str:
+    return clean_line(shorten_path(workspace, origin))
+
+
+def _save(workspace: Workspace, observed: _Observed) -> None:
+    given = [[setting.name, setting.raw, int(setting.layer), setting.origin] for setting in observed.given]
+    text = json.dumps({"given": given, "files": observed.files})
+    write_private(workspace.paths.known_config, text.encode())
+
+
+def _load(workspace: Workspace) -> _Observed | None:
+    """Return what was saved; None if no agent works or this program did not write the file."""
+    try:
+        content = json.loads(workspace.paths.known_config.read_bytes())
+        given = tuple(
+            RawSetting(name, raw, Layer(layer), origin) for name, raw, layer, origin in content["given"]
+        )
+        return _Observed(given, dict(content["files"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def watch_agent(transaction: Transaction, run: Run) -> None:
+    """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
+    transaction.begin_watch(run)
+    if transaction.plan_backup() is None:
+        transaction.backup_plan()
+
+
+def _check_plan(
+    workspace: Workspace, transaction: Transaction, run_id: RunId
+) -> tuple[tuple[str, ...], str | None]:
+    """Compare the plan with the last one this program knew as valid; restore that one when it must be."""
+    known = transaction.plan_backup()
+    if known is None:
+        return (), None
+    replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
+    if replacement is not None:
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
+        what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
+        return (), f"{what}, {restored}"
+    now = workspace.store.plan_bytes()
+    if now is None:
+        transaction.restore_plan(known)
+        return (), "the plan file was deleted during the run; it has been restored"
+    if now == known:
+        return (), None
+    try:
+        after = transaction.plan()
+    except InvalidPlanError as error:
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
+        what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
+        return (), f"{what}, {restored}"
+    return describe_changes(parse_plan(known, "the plan before the run"), after), None
+
+
+def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
+    """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
+
+    For when no agent works: a crash just after a record was closed leaves such a copy behind.
+    """
+    known = transaction.plan_backup()
+    if known is not None:
+        if transaction.plan_replacement() is None and workspace.store.plan_bytes() is None:
+            transaction.restore_plan(known)
+        transaction.drop_plan_backup()
+
+
+NOT_WATCHED = (
+    "what was written among the records during the run is not known: "
+    "the notes on it were removed from the git directory"
+)
+_MAX_NAMED = 8
+
+
+def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId | None) -> list[Notice]:
+    """Name each file that counts for nothing, that stops its task, or that is gone."""
+    if found is None:
+        return []
+    kinds: tuple[list[tuple[str, str | None]], ...] = (
+        [(f"record ignored: {record.path}: {record.what}", record.command) for record in found.unconfirmed],
+        [
+            (f"record blocks its task: {record.path}: {record.what}", record.hint)
+            for record in found.rewritten
+        ],
+        [(f"a record was removed while an agent worked: {path}", None) for path in found.removed],
+    )
+    texts: list[tuple[str, str | None]] = []
+    for kind in kinds:
+        texts += kind[:_MAX_NAMED]
+        if len(kind) > _MAX_NAMED:
+            texts.append((f"and {len(kind) - _MAX_NAMED} more among the records", "git blackbird status"))
+    top = f"{workspace.paths.state_root}/"
+    return [Notice(Level.WARNING, text.replace(top, ""), hint, task_id) for text, hint in texts]
+
+
+def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
+    """Stop noting what is written, now that no agent is at work, and name what was found."""
+    if not workspace.store.ledger.is_watching():
+        return
+    with workspace.transaction() as transaction:
+        found = transaction.end_watch()
+    for notice in found_notices(workspace, found, None):
+        ui.notify(notice)
+
+
+def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    """Let the hook note who commits what from now on; a run does not fail for want of that."""
+    try:
+        mark_active(workspace.repo)
+    except OSError as error:
+        warn(ui, f"commits of run {run.id} may be attributed to a person: {error.strerror}", run.task_id)
+
+
+def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
+    """Return the commits of a run, oldest first."""
+    try:
+        return list_commits(workspace.repo, run.id)
+    except OSError as error:
+        warn(ui, f"the commits of run {run.id} are not known: {error.strerror}", run.task_id)
+        return ()
+
+
+def stop_tracking(workspace: Workspace) -> None:
+    """End what ``start_tracking`` began, once the record is closed; there may be nothing to end."""
+    try:
+        unmark_active(workspace.repo)
+    except OSError as error:
+        message = f"cannot clean up {workspace.repo.private_dir}: {error.strerror}"
+        raise UnusableError(message, hint="make it writable, then repeat the command") from error

@@ -1,0 +1,1 @@
+"""Rules of the plan alone: the graph and its validation."""

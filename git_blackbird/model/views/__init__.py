@@ -1,0 +1,1 @@
+"""Values that user interfaces show."""

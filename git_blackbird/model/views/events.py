@@ -1,0 +1,106 @@
+"""What a command tells user interfaces while it runs."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.agent_io import Progress
+from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.entities.run import DecisionState, Run, RunType
+from git_blackbird.model.views.checkpoint import ApprovalCommit
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """An agent was started on a task."""
+
+    task_id: TaskId
+    title: str
+    run_id: RunId
+    provider: str
+    resumes: RunId | None
+    pid: int
+    run_type: RunType = RunType.EXECUTE
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """A step from the agent's output."""
+
+    task_id: TaskId
+    run_id: RunId
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """Raw output of the agent, if requested.
+
+    ``stream`` is ``stdout`` or ``stderr``. Unless ``is_plain``, standard output is an event stream for
+    programs, and ``RunProgress`` has it in readable form.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    data: bytes
+    stream: str = "stdout"
+    is_plain: bool = True
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run's record was closed; ``seconds`` by the monotonic clock."""
+
+    run: Run
+    title: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision was recorded, here or by another process; ``commit`` is what it committed here.
+
+    ``is_of_failure``: it is about a run that failed.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    state: DecisionState
+    elsewhere: bool
+    commit: ApprovalCommit | None = None
+    is_of_failure: bool = False
+
+
+@dataclass(frozen=True)
+class ReviewsEnded:
+    """Both reviews of a change are over; ``run`` is the reviewed run, as recorded after them.
+
+    ``reasons`` say why a person has to decide, if so; ``max_rounds`` limits the rounds.
+    """
+
+    task_id: TaskId
+    run: Run
+    merged: MergedReview
+    max_rounds: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+class Level(StrEnum):
+    """The severity of a notice."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message on one line, possibly with a hint."""
+
+    weight: Level
+    text: str
+    hint: str | None = None
+    task_id: TaskId | None = None
+
+
+Event = RunStarted | RunProgress | RunOutput | RunEnded | ReviewsEnded | Decided | Notice
