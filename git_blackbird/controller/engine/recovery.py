@@ -126,7 +126,8 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
-    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it is now {status}", run.task_id, hint)
+    became = f"is now {status}" if run.superseded_at is None else "no longer counts"
+    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -182,3 +182,4 @@ def test_no_resume_is_hinted_at_once_the_interrupted_run_counts_no_more(cut_off:
     put_plan(cut_off, *open_at(cut_off).store.plan().tasks.values(), leaf("c"))
     execute(cut_off, person, "c")
     assert hints(person) == [""]
+    assert person.notices()[0] == f"a: run {run.id} was interrupted; it no longer counts"
