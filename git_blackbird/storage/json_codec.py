@@ -40,7 +40,9 @@ def load_json(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise JsonError(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+        # Some of these messages end in "at", for the place that follows.
+        what = error.msg.removesuffix(" at")
+        raise JsonError(f"{what} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise JsonError("nested too deeply") from None
     except JsonError:

@@ -104,6 +104,30 @@ def help_lines(task_id: str | None) -> Iterator[StyledLine]:
         yield StyledLine(f"{keys:<{_KEY_COLUMNS}}{text}")
 
 
+_STARTS = ("execute_task", "resume", "tell", "restart")
+_FOR_A_TASK = (*_STARTS, "decide", "retry")
+_WHY_NOT = {
+    "answer": "nothing waits for you",
+    "pause": "nothing runs",
+    "set_status": "an agent works on it",
+}
+
+
+def why_impossible(context: AppContext, action: str) -> str:
+    """Say in a few words why an action cannot be done now, and which key does something instead."""
+    task = context.current
+    if action in _WHY_NOT or task is None:
+        return _WHY_NOT.get(action, "there is no task")
+    if action in ("execute", *_STARTS) and not context.can_execute:
+        return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
+    if task.children:
+        return "it is a parent; its children are run and decided"
+    state = "ready" if context.accepts_current("execute") else task.status.value.replace("_", " ")
+    possible = (one for one in ACTIONS if one.action in _FOR_A_TASK and context.is_possible(one.action))
+    instead = next(possible, None)
+    return f"it is {state}" + ("" if instead is None else f"; {instead.key}: {instead.description}")
+
+
 class ActionProvider(Provider):
     """The command palette: finds the actions that are possible now."""
 

@@ -31,7 +31,7 @@ from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
-from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
+from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider, why_impossible
 from git_blackbird.tui.context import AppContext, Prepare
 from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
@@ -121,7 +121,8 @@ class BlackbirdApp(AppContext):
         action = BY_KEY.get(event.key)
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
             about = "" if self.current is None else f" of {self.current.id}"
-            self.notify(f"{action.label}{about} is not possible now", severity="warning", markup=False)
+            text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
+            self.notify(text, severity="warning", markup=False)
 
     def on_resize(self) -> None:
         """Draw everything again a moment later: what was being drawn had the old size."""

@@ -30,7 +30,7 @@ from tests.support import examples
         (b"1" * 5000, "a number has too many digits"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a":' * 100_000, "nested too deeply"),
-        (b'"a\nb"', "Invalid control character at at line 1, column 3"),
+        (b'"a\nb"', "Invalid control character at line 1, column 3"),
         (b"\0", "Expecting value at line 1, column 1"),
         (b"'a'", "Expecting value at line 1, column 1"),
     ],

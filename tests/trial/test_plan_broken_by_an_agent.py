@@ -41,6 +41,7 @@ def test_the_plan_comes_back_at_the_end_of_the_run(trial: Trial, kind: str) -> N
     assert (trial.repo.parent / "outside").read_text() == "someone else's\n"
     kept = list((trial.repo / ".blackbird").glob("plan-set-aside-*.json"))
     assert len(kept) == (kind != "deleted")
+    assert all(f"kept as .blackbird/{path.name}" in told for path in kept)
 
 
 @pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])

@@ -17,7 +17,7 @@ from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
 from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
-from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driver import drive, screen_text, see, wait_for
 
@@ -170,3 +170,20 @@ def test_a_question_is_gone_back_to(repo: Path) -> None:
         ("tone", "kind"),
         ("name", "Ada"),
     ]
+
+
+def test_a_key_that_does_nothing_now_says_why_and_what_does_something(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, parent_of("par", ["tc", "two"]), leaf("tc", parent="par"), leaf("two", parent="par"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await wait_for(pilot, lambda: app.view_state is not None)
+        await pilot.press("home", "d")
+        await see(app, pilot, "Decide of par is not possible now: it is a parent; its")
+        await pilot.press("j", "u")
+        await see(app, pilot, "Resume of tc is not possible now: it is ready; x: run this")
+        await pilot.press("a")
+        await see(app, pilot, "not possible now: nothing waits for you")
+
+    drive(repo, session)

@@ -33,9 +33,11 @@ def config(
     _check_usage(name, value, unset=unset, scope=scope, writes=writes)
     workspace = open_workspace(call.environment)
     if name is not None and writes:
-        place = Scope(scope or "local")
+        place = Scope(scope) if scope else None
         written = (
-            unset_key(workspace, name, place) if value is None else write_key(workspace, name, value, place)
+            unset_key(workspace, name, place)
+            if value is None
+            else write_key(workspace, name, value, place or Scope.LOCAL)
         )
         _say_written(call, written)
         return ExitCode.OK

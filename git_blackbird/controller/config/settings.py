@@ -80,13 +80,15 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     )
 
 
-def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
+def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigChange:
     """Remove a key from one place, even an unknown one: that is how a misspelt key is fixed.
 
+    Without ``scope`` that is this clone, or, for an unknown key, the only place that has it.
     Raises UsageError for an unknown key that is not there, RequestError for a key that is not set there,
     UnusableError when the place cannot be written.
     """
     workspace.environment.forbid_agents("change the configuration")
+    scope = scope or _only_place(workspace, name) or Scope.LOCAL
     if scope is Scope.LOCAL:
         place = LOCAL_PLACE
         removed = unset_setting(workspace.repo, name)
@@ -94,11 +96,26 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
         place = str(config_file(workspace, scope))
         removed = _write_file(workspace, scope, name, None)
     if not removed:
+        if elsewhere := _unknown_in(workspace, name):
+            hint = "\n".join(f"{problem.origin}: {problem.hint}" for problem in elsewhere)
+            raise UsageError(f"unknown key {name} is not set in {place}", hint=hint)
         known = require_key(name)
         raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
     follow_own_change(workspace, place, name.lower())
     key = find_key(name)
     return ConfigChange(name if key is None else key.name, None, place)
+
+
+def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
+    """Return the problems with an unknown key, one for each place that has it."""
+    is_known = find_key(name) is not None
+    problems = () if is_known else workspace.settings.problems
+    return [problem for problem in problems if problem.key.lower() == name.lower()]
+
+
+def _only_place(workspace: Workspace, name: str) -> Scope | None:
+    places = {scope_of(workspace, problem.origin) for problem in _unknown_in(workspace, name)}
+    return places.pop() if len(places) == 1 else None
 
 
 def _write_file(workspace: Workspace, scope: Scope, name: str, value: object | None) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.history import History, RecordError
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
@@ -75,6 +75,8 @@ def require_readable(state: PlanState, task: Task) -> None:
         raise UnreadableRecordError(one.id, state.unreadable[one.id])
 
 
+_PAUSES = "Ctrl+C in the terminal that runs it pauses it"
+UNWATCHED = "no controller is running it"
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
@@ -87,9 +89,10 @@ def require_not_busy(workspace: Workspace, task: Task) -> None:
     history = workspace.store.records.history(task.id)
     require_usable(task.id, history)
     if history.live is not None and is_alive(history.live):
+        is_watched = controller_holder(workspace.paths) is not None
         raise RequestError(
             f"an agent is working on {task.id} (run {history.live.id}, process {history.live.pid})",
-            hint="Ctrl+C in the terminal that runs it pauses it",
+            hint=_PAUSES if is_watched else f"{UNWATCHED}; `{EXECUTE}` stops it",
         )
     is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
     if not is_due or controller_holder(workspace.paths) is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.undecided import undecided_before
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
@@ -30,7 +31,14 @@ from git_blackbird.git.commit.create import (
     commit_in_subprocess,
     update_index,
 )
-from git_blackbird.git.commit.plan import ChangeOrigin, CommitPlan, LaterEdit, plan_commit
+from git_blackbird.git.commit.plan import (
+    COMMIT_EDITS_FIRST,
+    EDITED_BEFORE,
+    ChangeOrigin,
+    CommitPlan,
+    LaterEdit,
+    plan_commit,
+)
 from git_blackbird.git.core.process import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
@@ -190,6 +198,7 @@ def _back_to(branch: OtherBranch) -> str:
 
 
 def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
+    plan = _name_undecided(workspace, task, plan)
     lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
     if len(plan.obstacles) > _MAX_NAMED:
         lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")
@@ -202,6 +211,24 @@ def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePa
     return ApprovalRefusedError(
         task, why, ", ".join(filter(None, ways)), _set_aside(workspace, task, plan.later_edits, pair.head)
     )
+
+
+def _name_undecided(workspace: Workspace, task: Task, plan: CommitPlan) -> CommitPlan:
+    """Name the tasks whose undecided changes are the edits from before the run."""
+    waiting = undecided_before(workspace, task.id, plan.edited_before)
+    if not waiting:
+        return plan
+    remarks = {
+        f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} waits for a decision on it"
+        for path, other in waiting.items()
+    }
+    others = sorted(set(waiting.values()))
+    commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
+    first = f"decide {', '.join(others)} first ({', '.join(commands)})"
+    if len(waiting) < len(plan.edited_before):
+        first = f"{first}, {COMMIT_EDITS_FIRST}"
+    obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
+    return replace(plan, obstacles=obstacles, hint=(plan.hint or "").replace(COMMIT_EDITS_FIRST, first))
 
 
 def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:

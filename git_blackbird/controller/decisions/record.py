@@ -1,6 +1,7 @@
 """Recording a decision, or that a record counts: under the store lock, once; undoing a rejected change."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
     ApprovalRequest,
     commit_change,
+    recover_approval,
 )
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
@@ -30,7 +32,7 @@ from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry
-from git_blackbird.git.worktree.log import commits_between, tree_of
+from git_blackbird.git.worktree.log import commit_of_run, commits_between, tree_of
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -145,6 +147,10 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
     decided, after = _save(workspace, run, decision, pair)
+    if decision.state is DecisionState.REJECTED:
+        # Where the index cannot follow a killed approval's commit now, the status says so.
+        with suppress(UnusableError):
+            recover_approval(workspace)
     if decision.state is not DecisionState.REJECTED or pair is None or is_empty:
         return DecisionResult(decided, after, moved, other_branch=strayed)
     try:
@@ -303,12 +309,16 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
 
 def _commits_of(workspace: Workspace, run: Run) -> frozenset[str]:
     """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
-    noted = frozenset(run.commits)
+    made = commit_of_run(workspace.repo, run.id, run.head_commit)
+    # An approval that was killed may have been committed without being recorded.
+    noted = frozenset(run.commits) | ({made} if made else frozenset())
     if run.end_commit in {None, run.head_commit}:
         return noted
-    made = commits_between(workspace.repo, run.head_commit, run.end_commit)
-    others = () if run.review_summary is None else run.review_summary.outside
-    return noted | made.difference(*(commits_between(workspace.repo, move.old, move.new) for move in others))
+    reached = commits_between(workspace.repo, run.head_commit, run.end_commit)
+    moves = () if run.review_summary is None else run.review_summary.outside
+    return noted | reached.difference(
+        *(commits_between(workspace.repo, move.old, move.new) for move in moves)
+    )
 
 
 def _kept(

@@ -102,7 +102,7 @@ class Loop:
         engine = self._engine
         state = None
         if not engine.is_interrupted:
-            work = run_in_thread(lambda: recover(self._workspace, engine.ui))
+            work = run_in_thread(lambda: recover(self._workspace, engine.ui, engine.scope))
             state = await engine.interruptible(work)
         return interrupted_stop() if state is None else await act(state)
 

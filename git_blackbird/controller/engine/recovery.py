@@ -33,21 +33,22 @@ from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.files import sweep_temporaries
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
-def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
+def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
 
-    Return the state after that.
+    ``scope`` is what the call does afterwards. Return the state after that.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     histories = workspace.store.records.histories()
     for run in [*running_records(histories), *_running_reviews(workspace, histories)]:
-        _close_lost(workspace, ui, run)
+        _close_lost(workspace, ui, run, scope)
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
@@ -101,7 +102,7 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
 
-def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallScope) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
     with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
@@ -122,8 +123,11 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)
     save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
-    hint = task_command("resume" if session else "retry", run.task_id)
-    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it is now {status}", run.task_id, hint)
+    is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
+    counts = run.superseded_at is None and not is_continued
+    hint = task_command("resume" if session else "retry", run.task_id) if counts else None
+    became = f"is now {status}" if run.superseded_at is None else "no longer counts"
+    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
 from git_blackbird.messages.display.format import counted
@@ -19,7 +20,6 @@ from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
 CUT_OFF = "an approval was interrupted"
-UNWATCHED = "no controller is running it"
 GONE = "its process is gone"
 # What the next execute does, without a person.
 _OF_ITSELF = frozenset({"change_review", ReviewBlock.REVIEW_DUE.value, "ready"})

@@ -206,7 +206,7 @@ def _check_plan(
         return (), None
     replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
     if replacement is not None:
-        aside = transaction.quarantine_plan(run_id, known).name
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
         what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
         return (), f"{what}, {restored}"
     now = workspace.store.plan_bytes()
@@ -218,7 +218,7 @@ def _check_plan(
     try:
         after = transaction.plan()
     except InvalidPlanError as error:
-        aside = transaction.quarantine_plan(run_id, known).name
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
         what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
         return (), f"{what}, {restored}"
     return describe_changes(parse_plan(known, "the plan before the run"), after), None

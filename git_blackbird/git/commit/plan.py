@@ -45,11 +45,12 @@ _UNDER_WAY = {
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
-_EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
+EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
 _STAGED = "other content is staged for it"
 _EDITED_LATER = "it was edited after the run, by hand or by another task"
+COMMIT_EDITS_FIRST = "commit your own edits from before the run by themselves first (`git commit -p`)"
 _HINTS = {
-    _EDITED_BEFORE: "commit your own edits from before the run by themselves first (`git commit -p`)",
+    EDITED_BEFORE: COMMIT_EDITS_FIRST,
     _STAGED: "unstage what is staged there",
 }
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
@@ -79,9 +80,9 @@ class CommitPlan:
 
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
     without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how
-    to remove those that are no ``later_edits``. ``has_moved_on``: HEAD has a version of its own at one of the
-    paths, so that no commit can hold exactly the change any more. ``in_progress``: git is in the middle of a
-    merge or the like.
+    to remove those that are no ``later_edits``; ``edited_before`` are the paths that ``COMMIT_EDITS_FIRST``
+    is about. ``has_moved_on``: HEAD has a version of its own at one of the paths, so that no commit can hold
+    exactly the change any more. ``in_progress``: git is in the middle of a merge or the like.
     """
 
     head: Head
@@ -92,6 +93,7 @@ class CommitPlan:
     hint: str | None = None
     has_moved_on: bool = False
     later_edits: tuple[LaterEdit, ...] = ()
+    edited_before: tuple[bytes, ...] = ()
     in_progress: bool = False
 
 
@@ -126,6 +128,7 @@ def plan_commit(
         hint,
         builder.has_moved_on(),
         tuple(builder.later_edits()),
+        tuple(path for path in builder.edits if builder.obstacle(path) == EDITED_BEFORE),
         in_progress=operation is not None,
     )
 
@@ -222,7 +225,7 @@ class CommitBuilder:
             before == began and self.own_tree is not None and self.trees.entry(self.own_tree, path) == now
         )
         if now != before and not is_own:
-            return _MOVED_ON if self.began_tree is not None and began != now else _EDITED_BEFORE
+            return _MOVED_ON if self.began_tree is not None and began != now else EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return _STAGED

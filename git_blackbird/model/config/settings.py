@@ -225,10 +225,26 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
         values,
         (
             *problems,
-            *(ConfigProblem(one.origin, one.name, "unknown key", nearest_key(one.name)) for one in unknown),
+            *(ConfigProblem(one.origin, one.name, "unknown key", _unknown_hint(one)) for one in unknown),
             *(setting.problem for setting in reversed(values) if setting.problem is not None),
         ),
     )
+
+
+_OWN_FILES = {Layer.PROJECT: " --project", Layer.GLOBAL: " --global", Layer.GIT_LOCAL: ""}
+
+
+def _unknown_hint(setting: RawSetting) -> str:
+    """Name the key that was probably meant, and the command that removes the one that is there."""
+    nearest, word = nearest_key(setting.name), shell_word(setting.name)
+    scope = setting.origin.removeprefix("git config (").removesuffix(")")
+    if setting.layer in _OWN_FILES and scope not in {"worktree", "command"}:
+        command = f"git blackbird config --unset {word}{_OWN_FILES[setting.layer]}"
+    elif scope in {"worktree", "global", "system"}:
+        command = f"git config --{scope} --unset-all {shell_word(f'blackbird.{setting.name}')}"
+    else:
+        return nearest
+    return f"{nearest}{' ' if nearest.endswith('?') else '; '}`{command}` removes it"
 
 
 def _validated(key: Key, given: RawSetting) -> Setting:

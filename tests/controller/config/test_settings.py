@@ -5,7 +5,7 @@ import pytest
 
 from git_blackbird.controller.config.settings import Scope, scope_of, settings_rows, unset_key, write_key
 from git_blackbird.controller.core.workspace import shorten_path
-from git_blackbird.errors import BlackbirdError, RequestError, UsageError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError, UsageError
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.config.settings import KeyLayers
 from tests.controller.support import open_at
@@ -90,3 +90,33 @@ def test_places_are_named_from_where_a_person_is(repo: Path, sealed: Path) -> No
     assert shorten_path(workspace, str(workspace.paths.config)) == PROJECT
     assert shorten_path(workspace, str(sealed / PROJECT)) == f"~/{PROJECT}"
     assert shorten_path(workspace, "git config (local)") == "git config (local)"
+
+
+@pytest.mark.parametrize("place", ["project", "home"])
+def test_an_unknown_key_is_removed_from_the_only_place_that_has_it(
+    repo: Path, sealed: Path, place: str
+) -> None:
+    file = (repo if place == "project" else sealed) / PROJECT
+    write(file.parents[1], {PROJECT: '{"execution": {"foo": 1}}'})
+    workspace = open_at(repo)
+    option = "--project" if place == "project" else "--global"
+    with pytest.raises(
+        UnusableError, match=f"`git blackbird config --unset execution.foo {option}` removes it"
+    ):
+        workspace.require_settings()
+    assert unset_key(workspace, "execution.foo", None).place == str(file)
+    open_at(repo).require_settings()
+
+
+def test_an_unknown_key_in_several_places_is_named_with_a_command_for_each(repo: Path, sealed: Path) -> None:
+    for top in (repo, sealed):
+        write(top, {PROJECT: '{"execution": {"foo": 1}}'})
+    git(repo, "config", "--global", "blackbird.execution.foo", "1")
+    with pytest.raises(UsageError, match=r"unknown key execution\.foo is not set in git config") as raised:
+        unset_key(open_at(repo), "execution.foo", None)
+    for command in (
+        "git blackbird config --unset execution.foo --project",
+        "git blackbird config --unset execution.foo --global",
+        "git config --global --unset-all blackbird.execution.foo",
+    ):
+        assert f"`{command}` removes it" in (raised.value.hint or "")

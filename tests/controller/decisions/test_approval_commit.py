@@ -27,6 +27,7 @@ from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided, Notice
 from git_blackbird.model.views.stop import StopReason
@@ -436,7 +437,7 @@ def repaired(repo: Path) -> list[str]:
     person = Person()
     workspace = open_at(repo)
     with hold_controller(workspace, "test"):
-        recover(workspace, person)
+        recover(workspace, person, CallScope())
     return person.notices()
 
 
@@ -816,3 +817,32 @@ def test_nothing_is_left_to_approve_where_approvals_commit_nothing(waiting: Path
     execute(waiting, None, "z")
     with pytest.raises(RequestError, match="no decision is pending on z"):
         record_decision(open_at(waiting), "z", APPROVE)
+
+
+def test_edits_of_an_undecided_task_are_named_with_the_decision_that_comes_first(gated: Path) -> None:
+    put_plan(gated, leaf("m1", "append a.txt first"), leaf("m2", "append a.txt second"))
+    execute(gated, Person(), "m1")
+    execute(gated, Person(), "m2")
+    with pytest.raises(ApprovalRefusedError) as raised:
+        approve(gated, "m2")
+    assert raised.value.message.endswith(
+        "a.txt: this file had uncommitted edits, or HEAD has moved; m1 waits for a decision on it"
+    )
+    way = "decide m1 first (`git blackbird decide m1 --approve`) and approve again; "
+    assert (raised.value.hint or "").startswith(way)
+    with pytest.raises(ApprovalRefusedError) as raised:
+        approve(gated, "m1")
+    assert "waits for a decision" not in raised.value.message
+
+
+def test_the_commit_of_a_killed_approval_is_taken_back_by_a_revert_once_it_is_rejected(
+    waiting: Path, killed: Callable[[str], str]
+) -> None:
+    killed("post-commit")
+    made = git(waiting, "rev-parse", "HEAD")
+    assert not clean(waiting)
+    rejected = record_decision(open_at(waiting), "a", REJECT)
+    assert (rejected.undo.commands, rejected.undo.kept) == ((f"git revert {made}",), ())
+    assert (cut_off_lines(waiting), clean(waiting)) == ([], True)
+    git(waiting, "revert", "--no-edit", made)
+    assert not (waiting / "x.txt").exists()

@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
+from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.status import build_overview
+from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.views.events import Notice
 from git_blackbird.model.views.stop import StopReason
 from tests import preloaded
 from tests.controller.support import (
@@ -148,3 +151,35 @@ def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> No
     assert "no controller is running it" in said
     assert {path: path.read_bytes() for path in before} == before
     execute(cut_off)
+
+
+def hints(person: Person) -> list[str]:
+    notices = (event for event in person.events if isinstance(event, Notice))
+    return [notice.hint or "" for notice in notices if "was interrupted" in notice.text]
+
+
+def test_no_resume_is_hinted_at_where_the_call_goes_on_with_the_task(cut_off: Path) -> None:
+    person = Person()
+    execute(cut_off, person)
+    assert hints(person) == [""]
+
+
+def test_a_resume_is_hinted_at_where_the_call_is_about_another_task(cut_off: Path) -> None:
+    put_plan(cut_off, *open_at(cut_off).store.plan().tasks.values(), leaf("c"))
+    person = Person()
+    execute(cut_off, person, "c")
+    assert hints(person) == ["git blackbird resume a"]
+
+
+def test_no_resume_is_hinted_at_once_the_interrupted_run_counts_no_more(cut_off: Path) -> None:
+    run, person = only_run(cut_off), Person()
+    with pytest.raises(RequestError, match="an agent is working on a "):
+        set_status(open_at(cut_off), "a", Status.DONE)
+    assert run.pid is not None
+    os.killpg(run.pid, signal.SIGKILL)
+    wait_until(lambda: not lives(run.pid))
+    set_status(open_at(cut_off), "a", Status.DONE)
+    put_plan(cut_off, *open_at(cut_off).store.plan().tasks.values(), leaf("c"))
+    execute(cut_off, person, "c")
+    assert hints(person) == [""]
+    assert person.notices()[0] == f"a: run {run.id} was interrupted; it no longer counts"

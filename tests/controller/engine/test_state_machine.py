@@ -574,7 +574,7 @@ class Machine(RuleBasedStateMachine):
     def repaired(self) -> None:
         workspace = open_at(self.repo)
         with hold_controller(workspace, "test"):
-            recover(workspace, Person())
+            recover(workspace, Person(), CallScope())
         state = self.state()
         assert derive_leaves(state.plan, state.histories) == {}
         assert not list(running_records(state.histories))

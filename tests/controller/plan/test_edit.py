@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.plan.edit import (
     NewTask,
     add_deps,
@@ -278,7 +279,10 @@ def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
     ):
         message, hint = refused(change)
         assert message.startswith("an agent is working on a (run 019b7c4e52000001, process ")
-        assert hint == "Ctrl+C in the terminal that runs it pauses it"
+        assert hint == "no controller is running it; `git blackbird execute` stops it"
+    with hold_controller(workspace, "git blackbird execute"):
+        _, hint = refused(lambda: set_deps(workspace, "a", []))
+    assert hint == "Ctrl+C in the terminal that runs it pauses it"
     edit_task(workspace, "b", lambda now: replace(now, title="x"))
 
 

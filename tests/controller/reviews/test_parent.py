@@ -30,6 +30,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.reviews import GateState
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
@@ -598,7 +599,7 @@ def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
         transaction.save_run(lost)
     person = Person()
     with hold_controller(workspace, "test"):
-        recover(workspace, person)
+        recover(workspace, person, CallScope())
     assert person.notices() == [f"p: its review {made.id} was interrupted; it is made again"]
     (closed,) = reviews(demo)
     assert (closed.status, closed.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)

@@ -179,7 +179,8 @@ def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
 )
 def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) -> None:
     problem = the_problem(told(typed, "x"))
-    assert (problem.key, problem.what, problem.hint, problem.fatal) == (typed, "unknown key", meant, True)
+    assert (problem.key, problem.what, problem.fatal) == (typed, "unknown key", True)
+    assert problem.hint.startswith(meant)
     assert nearest_key(typed) == meant
 
 
