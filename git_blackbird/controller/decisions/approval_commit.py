@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.undecided import undecided_before
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
@@ -40,9 +39,10 @@ from git_blackbird.git.commit.plan import (
     plan_commit,
 )
 from git_blackbird.git.core.process import ALONG
-from git_blackbird.git.worktree.changes import path_differs
+from git_blackbird.git.worktree.changes import changed_paths, path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -50,6 +50,7 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import pending_decisions
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
@@ -215,7 +216,7 @@ def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePa
 
 def _name_undecided(workspace: Workspace, task: Task, plan: CommitPlan) -> CommitPlan:
     """Name the tasks whose undecided changes are the edits from before the run."""
-    waiting = undecided_before(workspace, task.id, plan.edited_before)
+    waiting = _undecided_before(workspace, task.id, plan.edited_before)
     if not waiting:
         return plan
     remarks = {
@@ -229,6 +230,24 @@ def _name_undecided(workspace: Workspace, task: Task, plan: CommitPlan) -> Commi
         first = f"{first}, {COMMIT_EDITS_FIRST}"
     obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
     return replace(plan, obstacles=obstacles, hint=(plan.hint or "").replace(COMMIT_EDITS_FIRST, first))
+
+
+def _undecided_before(workspace: Workspace, task_id: TaskId, paths: Iterable[bytes]) -> dict[bytes, TaskId]:
+    """Return the paths that a change of another task has which waits for a decision since before this one's.
+
+    Each comes with the task that has waited longest. Raises UnusableError, GitError.
+    """
+    state, wanted = workspace.plan_state(), frozenset(paths)
+    own = state.latest(task_id)
+    found: dict[bytes, TaskId] = {}
+    for due in pending_decisions(state):
+        runs = workspace.runs_to_decide(state.history(due.task.id))
+        if own is None or due.task.id == task_id or runs[0].sort_key > own.sort_key:
+            continue
+        pairs = [run.tree_pair for run in runs if run.tree_pair is not None]
+        changed = frozenset[bytes]().union(*(changed_paths(workspace.repo, pair) for pair in pairs))
+        found = dict.fromkeys(wanted & changed, due.task.id) | found
+    return found
 
 
 def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:

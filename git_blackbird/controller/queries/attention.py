@@ -55,18 +55,7 @@ class DueItem(NamedTuple):
 def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     """Return what is due in groups, in the order in which a person should look at it."""
     return {
-        "pending": [
-            DueItem(
-                owed.kind.value,
-                owed.task,
-                OWED_WORDS[owed.kind].format(run=owed.run_id),
-                owed.command,
-                owed.run_id,
-                reviews_said(owed) or decision_reason(owed),
-                owed,
-            )
-            for owed in overview.pending
-        ],
+        "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
             DueItem("change_review", task, CHANGE_REVIEW, EXECUTE, run.id) for task, run in overview.to_review
         ],
@@ -104,6 +93,18 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
         ],
     }
+
+
+def _pending_item(pending: PendingItem) -> DueItem:
+    return DueItem(
+        pending.kind.value,
+        pending.task,
+        OWED_WORDS[pending.kind].format(run=pending.run_id),
+        pending.command,
+        pending.run_id,
+        reviews_said(pending) or decision_reason(pending),
+        pending,
+    )
 
 
 _COUNTED = (
