@@ -34,6 +34,8 @@ def strip_controls(text: str) -> str:
     Line ends and tabs stay. Direction marks and other invisible characters are removed: they can make a path
     or a diff look like another one. So are joiners, which would shift what is painted beside them.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _REST.sub("\ufffd", _CONTROL.sub("", text))
 
 
