@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.changes import own_commits, snapshot
 from git_blackbird.errors import (
     BlackbirdError,
     InterruptedByUserError,
@@ -129,7 +129,7 @@ def preview_commit(
     if pair is None or worktree is None:
         return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))
     try:
-        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(runs))
+        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(workspace, runs))
     except BlackbirdError as error:
         return CommitPreview(obstacles=(error.message,))
     return CommitPreview(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
@@ -151,7 +151,7 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         result = _commit(workspace, approval, plan, right) if plan.edits else None
         if result is None:
             # An approval may have been cut off after its commit.
-            began = _origin_of(approval.runs).began
+            began = approval.runs[0].head_commit if approval.runs else None
             result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
         try:
             yield replace(result, moved=moved)
@@ -162,8 +162,8 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
             raise RequestError(message, hint=error.hint) from error
 
 
-def _origin_of(runs: Sequence[Run]) -> ChangeOrigin:
-    own = tuple(oid for run in runs for oid in run.commits)
+def _origin_of(workspace: Workspace, runs: Sequence[Run]) -> ChangeOrigin:
+    own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
     return ChangeOrigin(runs[0].head_commit if runs else None, own)
 
 
@@ -174,7 +174,7 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
     try:
         worktree = snapshot(workspace, since=pair.head).tree
-        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(approval.runs))
+        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(workspace, approval.runs))
         moved = path_differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.

@@ -26,13 +26,13 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
-from git_blackbird.controller.runs.changes import changed_by_others
+from git_blackbird.controller.runs.changes import changed_by_others, own_commits
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry
-from git_blackbird.git.worktree.log import commit_of_run, commits_between, tree_of
+from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -308,17 +308,9 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
 
 
 def _commits_of(workspace: Workspace, run: Run) -> frozenset[str]:
-    """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
+    """Return the commits of a run, with one of a killed approval that was not recorded."""
     made = commit_of_run(workspace.repo, run.id, run.head_commit)
-    # An approval that was killed may have been committed without being recorded.
-    noted = frozenset(run.commits) | ({made} if made else frozenset())
-    if run.end_commit in {None, run.head_commit}:
-        return noted
-    reached = commits_between(workspace.repo, run.head_commit, run.end_commit)
-    moves = () if run.review_summary is None else run.review_summary.outside
-    return noted | reached.difference(
-        *(commits_between(workspace.repo, move.old, move.new) for move in moves)
-    )
+    return own_commits(workspace, run) | ({made} if made else frozenset())
 
 
 def _kept(

@@ -12,6 +12,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier, submodule_states
+from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
@@ -138,6 +139,18 @@ def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
 def _moves_in(run: Run) -> Iterator[HeadMove]:
     outside = () if run.review_summary is None else run.review_summary.outside
     yield from (HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)
+
+
+def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
+    """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
+    noted = frozenset(run.commits)
+    if run.end_commit is None or run.end_commit == run.head_commit:
+        return noted
+    reached = commits_between(workspace.repo, run.head_commit, run.end_commit)
+    moves = () if run.review_summary is None else run.review_summary.outside
+    return noted | reached.difference(
+        *(commits_between(workspace.repo, move.old, move.new) for move in moves)
+    )
 
 
 def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:

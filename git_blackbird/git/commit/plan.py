@@ -60,7 +60,7 @@ class ChangeOrigin(NamedTuple):
     """The commit at HEAD when work on a change began, and the commits that its runs made themselves."""
 
     began: str | None = None
-    commits: tuple[str, ...] = ()
+    commits: frozenset[str] = frozenset()
 
 
 _UNKNOWN_ORIGIN = ChangeOrigin()
