@@ -142,7 +142,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
-        return _approve(workspace, state, ApprovalRequest(task, run, pair, runs, strayed), decision)
+        return _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
@@ -160,11 +160,9 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         return DecisionResult(decided, after, moved, undo_fault=error.message)
 
 
-def _approve(
-    workspace: Workspace, state: PlanState, approval: ApprovalRequest, decision: Decision
-) -> DecisionResult:
+def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
     """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
-    run = approval.run
+    state, run = approval.state, approval.run
     try:
         with commit_change(workspace, approval) as commit:
             if not commit.paths:

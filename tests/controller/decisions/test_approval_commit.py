@@ -39,6 +39,7 @@ from tests.controller.support import (
     QUIT,
     REJECT,
     Person,
+    changes,
     configure,
     execute,
     leaf,
@@ -833,6 +834,83 @@ def test_edits_of_an_undecided_task_are_named_with_the_decision_that_comes_first
     with pytest.raises(ApprovalRefusedError) as raised:
         approve(gated, "m1")
     assert "waits for a decision" not in raised.value.message
+
+
+def interleave(repo: Path, first: str, between: str, again: str) -> None:
+    """Let m1 work, then m2, then m1 once more, with both decisions pending at the end."""
+    put_plan(repo, leaf("m1", f"{first}\non-feedback {again}"), leaf("m2", between))
+    execute(repo, Person(), "m1")
+    execute(repo, Person(), "m2")
+    record_decision(open_at(repo), "m1", changes("more"))
+    execute(repo, Person(), "m1")
+
+
+def refusal_of(repo: Path, task_id: str) -> str:
+    """Approve, and return the refusal with its hint."""
+    with pytest.raises(ApprovalRefusedError) as raised:
+        approve(repo, task_id)
+    return f"{raised.value.message}\n{raised.value.hint}"
+
+
+def test_of_two_tasks_that_alternate_on_a_file_the_one_that_began_there_is_decided_first(gated: Path) -> None:
+    interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
+    assert "decide m1 first (`git blackbird decide m1 --approve`) and approve again" in refusal_of(
+        gated, "m2"
+    )
+    assert approve(gated, "m1").commit is not None
+    assert git(gated, "show", "HEAD:a.txt").splitlines() == ["one", "first", "second", "third"]
+    committed = approve(gated, "m2").commit
+    assert committed is not None
+    assert (committed.oid, status(gated, "m2"), clean(gated)) == (None, Status.DONE, True)
+
+
+def test_edits_from_before_both_are_of_neither(gated: Path) -> None:
+    write(gated, {"a.txt": "one\nmine\n"})
+    interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
+    own = refusal_of(gated, "m1")
+    assert "m2" not in own
+    assert "commit your own edits from before the run by themselves first" in own
+
+
+def test_the_last_of_two_that_alternate_commits_on_top_of_the_other(gated: Path) -> None:
+    interleave(
+        gated,
+        "append a.txt first",
+        "append a.txt second\non-feedback append a.txt fourth",
+        "append a.txt third",
+    )
+    record_decision(open_at(gated), "m2", changes("more"))
+    execute(gated, Person(), "m2")
+    steps = refusal_of(gated, "m1").splitlines()
+    aside = [step.strip() for step in steps if step.startswith("  ")]
+    assert aside[1] == "git blackbird decide m1 --approve"
+    subprocess.run(["sh", "-c", aside[0]], cwd=gated, check=True)
+    assert approve(gated, "m1").commit is not None
+    subprocess.run(["sh", "-c", aside[2]], cwd=gated, check=True)
+    assert approve(gated, "m2").commit is not None
+    assert git(gated, "show", "HEAD^:a.txt").splitlines() == ["one", "first", "second", "third"]
+    assert git(gated, "show", "HEAD:a.txt").splitlines() == ["one", "first", "second", "third", "fourth"]
+
+
+def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_together(gated: Path) -> None:
+    interleave(
+        gated,
+        "append a.txt first",
+        "append a.txt second\nappend b.txt second",
+        "append b.txt third",
+    )
+    together = "git add -- a.txt b.txt && git commit -m TEXT -- a.txt b.txt"
+    for task_id, other in (("m1", "m2"), ("m2", "m1")):
+        refusal = refusal_of(gated, task_id)
+        assert "m1 and m2 each changed what the other had changed" in refusal
+        assert together in refusal
+        assert f"decide {other} first" not in refusal
+    subprocess.run(["sh", "-c", together], cwd=gated, check=True)
+    for task_id in ("m1", "m2"):
+        committed = approve(gated, task_id).commit
+        assert committed is not None
+        assert committed.oid is None
+    assert clean(gated)
 
 
 def test_the_commit_of_a_killed_approval_is_taken_back_by_a_revert_once_it_is_rejected(
