@@ -81,18 +81,32 @@ def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str
 
 
 def test_what_a_person_wrote_is_named_and_the_plan_stays_unless_it_is(used: Trial) -> None:
-    commit(used.repo, {".blackbird/config.json": "{}\n"})
     write(used.repo, {".blackbird/snapshot.md": "mine\n", ".git/blackbird/drafts/a.md": "text\n"})
     write(used.repo, {".git/blackbird/drafts/texts/a/message.md": "text\n"})
-    git(used.repo, "add", "-f", ".blackbird/.gitignore")
     said = used.expect(0, "deinit", "--all", "--no-input")
-    own = (
-        ".blackbird/.gitignore, .blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md, "
-    )
+    own = ".blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md, "
     own += ".git/blackbird/drafts/texts/a/message.md"
     assert f".git/blackbird; your own among them: {own}\n" in said
     assert used.statuses() == {"a": "done"}
     assert used.expect(0, "status").startswith("1 task: 1 done\n")
+
+
+def test_what_git_tracks_stays_and_is_named(used: Trial) -> None:
+    write(
+        used.repo, {".blackbird/snapshot.md": "mine\n", ".blackbird/sub/kept": "", ".blackbird/sub/gone": ""}
+    )
+    tracked = [".blackbird/.gitignore", ".blackbird/config.json", ".blackbird/sub/kept"]
+    git(used.repo, "add", "-f", *tracked)
+    write(used.repo, {".blackbird/config.json": '{"execution": {"stopAfterEachTask": true}}\n'})
+    named = f"; what git tracks stays (`git rm` removes it): {', '.join(tracked)}\n"
+    said = used.expect(0, "deinit", "--state", "--no-input")
+    assert f"; your own among them: .blackbird/snapshot.md{named}" in said
+    left = [path for path in (used.repo / ".blackbird").rglob("*") if path.is_file()]
+    assert sorted(str(path.relative_to(used.repo)) for path in left) == tracked
+    assert "stopAfterEachTask" in (used.repo / ".blackbird/config.json").read_text()
+    said = used.expect(0, "deinit", "--state", "--no-input")
+    assert f"state   no state{named}" in said
+    assert said.endswith("nothing was removed\n")
 
 
 def test_only_what_is_named_goes(used: Trial) -> None:
@@ -198,7 +212,10 @@ def test_it_is_refused_while_agents_work(used: Trial) -> None:
     assert running.returncode in (0, 1)
 
 
-def test_nothing_is_removed_through_a_link(used: Trial) -> None:
+@pytest.mark.parametrize("is_tracked", [False, True])
+def test_nothing_is_removed_through_a_link(used: Trial, is_tracked: bool) -> None:
+    if is_tracked:
+        git(used.repo, "add", "-f", ".blackbird/config.json")
     elsewhere = used.repo.parent / "elsewhere"
     (used.repo / ".blackbird").rename(elsewhere)
     (used.repo / ".blackbird").symlink_to(elsewhere)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,13 @@ from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
-from git_blackbird.storage.store import has_state, list_own_files, remove, remove_state
+from git_blackbird.storage.store import (
+    has_state,
+    list_own_files,
+    remove,
+    remove_state,
+    state_to_keep,
+)
 
 __all__ = [
     "HookAction",
@@ -120,7 +126,7 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
         Component.CONFIG: _describe_config(workspace),
         Component.PLAN: _describe_plan(workspace),
     }
-    absent = dict(_ABSENT)
+    absent = {**_ABSENT, Component.STATE: f"{_ABSENT[Component.STATE]}{_tracked(workspace)}"}
     if hook.state is HookState.REPLACED:
         absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
     return tuple(
@@ -155,22 +161,35 @@ def _listed(task_ids: list[str]) -> str:
 
 
 def _describe_state(workspace: Workspace) -> str | None:
-    paths = workspace.paths
-    if not has_state(paths, _users_own(workspace)):
+    paths, kept = workspace.paths, _kept_state(workspace)
+    if not has_state(paths, kept):
         return None
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
-    text = f"{counted(records, 'run')} on record"
-    return f"{text}: {paths.state}, {paths.private}{_own_files(workspace)}"
+    text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
+    # Nothing brings back what a person wrote.
+    own = list_own_files(paths, kept)
+    return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + _tracked(workspace)
 
 
-def _own_files(workspace: Workspace) -> str:
-    """Name what of the state a person wrote, which nothing brings back."""
-    paths = workspace.paths
-    own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    top = paths.state_root
-    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in own[:_MAX_FILES]]
-    more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
-    return f"; your own among them: {', '.join([*named, *more])}" if own else ""
+def _kept_state(workspace: Workspace) -> frozenset[Path]:
+    config = global_config_path(workspace.environment.environ)
+    users_own = None if config is None else config.parent
+    return state_to_keep(workspace.paths, users_own, list_tracked(workspace.repo, STATE_NAME))
+
+
+def _tracked(workspace: Workspace) -> str:
+    """Say what of the state stays because git tracks it; "" if nothing does."""
+    tracked = state_to_keep(workspace.paths, None, list_tracked(workspace.repo, STATE_NAME))
+    if not tracked:
+        return ""
+    return f"; what git tracks stays (`git rm` removes it): {_named(workspace, sorted(tracked))}"
+
+
+def _named(workspace: Workspace, files: Sequence[Path]) -> str:
+    top = workspace.paths.state_root
+    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in files[:_MAX_FILES]]
+    more = [f"{len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
+    return ", ".join([*named, *more])
 
 
 def _describe_config(workspace: Workspace) -> str | None:
@@ -190,11 +209,6 @@ def _describe_plan(workspace: Workspace) -> str | None:
     except BlackbirdError:
         tasks = ", which is not valid"
     return f"the plan {plan}{tasks}"
-
-
-def _users_own(workspace: Workspace) -> Path | None:
-    config = global_config_path(workspace.environment.environ)
-    return None if config is None else config.parent
 
 
 def remove_parts(
@@ -282,7 +296,7 @@ def _remove(workspace: Workspace, part: Component) -> None:
             delete_our_refs(workspace.repo)
         case Component.STATE:
             with workspace.store.transaction():
-                remove_state(workspace.paths, _users_own(workspace))
+                remove_state(workspace.paths, _kept_state(workspace))
         case Component.CONFIG:
             remove_own_sections(workspace.repo)
         case Component.PLAN:
