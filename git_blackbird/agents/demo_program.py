@@ -165,10 +165,11 @@ class _DemoTask(_DemoSession):
 
         emit("progress", kind="runs", text=f"git commit -m {rest}")
         for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
-            done = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
-            if done.returncode:
+            completed = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
+            if completed.returncode:
                 raise DemoExit(
-                    REFUSED_STATUS, f"git {command[0]}: {done.stderr.strip() or done.stdout.strip()}"
+                    REFUSED_STATUS,
+                    f"git {command[0]}: {completed.stderr.strip() or completed.stdout.strip()}",
                 )
 
 

@@ -165,5 +165,5 @@ def test_the_hook_of_the_program_works_at_once(repo: Path) -> None:
     write(repo, {"a": "a"})
     git(repo, "add", "a")
     command = ["git", "commit", "-q", "-m", "A", "-m", "Blackbird-Task: nope"]
-    done = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=True)
-    assert done.stderr == 'git-blackbird: no manual run of nope: unknown id "nope"\n'
+    completed = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=True)
+    assert completed.stderr == 'git-blackbird: no manual run of nope: unknown id "nope"\n'

@@ -35,10 +35,10 @@ def told(home: Path, count: int) -> list[str]:
 
 
 def test_a_decision_needs_a_person(trial: Trial, sealed: Path) -> None:
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
     assert told(sealed, 1) == [f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"]
-    assert "heard" not in said
-    assert "notify" not in said
+    assert "heard" not in output
+    assert "notify" not in output
 
 
 def test_a_question_needs_a_person(trial: Trial, sealed: Path) -> None:
@@ -89,16 +89,16 @@ def test_a_decision_taken_here_is_told_once(trial: Trial, sealed: Path) -> None:
 
 def test_a_failing_command_is_said_once_and_harms_nothing(trial: Trial) -> None:
     git(trial.repo, "config", "blackbird.notify.command", "exit 7")
-    said = trial.expect(0, "execute", "--stop-after-each", stdin="1\n1\n")
+    output = trial.expect(0, "execute", "--stop-after-each", stdin="1\n1\n")
     warning = "warning: notify.command failed: exit status 7\n"
-    assert said.count("notify.command") == said.count(warning) + 1 == 2, said
+    assert output.count("notify.command") == output.count(warning) + 1 == 2, output
     assert trial.statuses() == {"a": "done", "b": "done"}
 
 
 def test_a_hanging_command_is_not_waited_for(trial: Trial, sealed: Path) -> None:
     git(trial.repo, "config", "blackbird.notify.command", 'mkfifo "$HOME/gate"; read -r _ <"$HOME/gate"')
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
-    assert "notify.command" not in said
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    assert "notify.command" not in output
     with (sealed / "gate").open("w") as gate:
         gate.write("go\n")
 
@@ -107,8 +107,8 @@ def test_it_never_counts_from_the_project_file(trial: Trial, sealed: Path) -> No
     git(trial.repo, "config", "--unset", "blackbird.notify.command")
     (trial.repo / ".blackbird").mkdir()
     (trial.repo / ".blackbird/config.json").write_text('{"notify": {"command": ": >\\"$HOME/told.bad\\""}}')
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
-    assert "notify.command: ignored: a repository's own file must not choose" in said
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    assert "notify.command: ignored: a repository's own file must not choose" in output
     assert not list(sealed.glob("told.*"))
 
 

@@ -60,8 +60,8 @@ def judge(model: StandIn, children: str, **feedback: str) -> None:
 
 def verdicts(trial: Trial, parent: str) -> list[tuple[bool | None, tuple[str, ...]]]:
     return [
-        (one.get("parent_review_passed"), tuple(one.get("parent_review_resume_task_ids") or ()))
-        for one in trial.records(parent)
+        (record.get("parent_review_passed"), tuple(record.get("parent_review_resume_task_ids") or ()))
+        for record in trial.records(parent)
     ]
 
 
@@ -86,8 +86,8 @@ def held(model: StandIn, reviews: list[Record], *children: tuple[str, ...]) -> N
 def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a once.")
-    said = trial.expect(5, "execute", "--no-input")
-    assert "next step: git blackbird resume a" in said
+    output = trial.expect(5, "execute", "--no-input")
+    assert "next step: git blackbird resume a" in output
     assert trial.statuses() | {"a": "done", "b": "done", "c": "todo", "z": "todo"} == trial.statuses()
     assert owed(trial) == ["a"]
 
@@ -126,8 +126,8 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
     assert owed(trial) == []
     reviews = trial.records("mid") + trial.records("top")
     assert verdicts(trial, "top") == [(False, ("mid",)), (True, ())]
-    assert {(one["run_type"], one["status"]) for one in reviews} == {("review", "success")}
-    assert not any(one.get("provider_session_ref") for one in reviews)
+    assert {(review["run_type"], review["status"]) for review in reviews} == {("review", "success")}
+    assert not any(review.get("provider_session_ref") for review in reviews)
     held(model, reviews, ("a", "b"), ("c", "mid"))
     for task in "ab":
         assert_one_session(trial.records(task))
@@ -154,7 +154,7 @@ def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Tria
     assert (owed(trial), trial.statuses()["mid"]) == ([], "done")
     reviews = trial.records("mid")
     assert verdicts(trial, "mid") == [(False, ("a",)), (True, ())]
-    assert not any(one.get("provider_session_ref") for one in reviews)
+    assert not any(review.get("provider_session_ref") for review in reviews)
     held(model, reviews, ("a", "b"))
 
 
@@ -163,12 +163,14 @@ def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, pro
     work(model, "a", "b")
     # One of the programs asks its model once more by itself.
     model.tell(*["I rather like it."] * (4 if program.agent == "claude" else 2))
-    said = trial.expect(5, "execute", "--no-input")
+    output = trial.expect(5, "execute", "--no-input")
     assert model.replies == []
-    assert "mid" in said
+    assert "mid" in output
     reviews = trial.records("mid")
-    assert [(one["status"], one.get("parent_review_passed")) for one in reviews] == [("failed", None)] * 2
-    assert all(one["error"] for one in reviews)
+    assert [(review["status"], review.get("parent_review_passed")) for review in reviews] == [
+        ("failed", None)
+    ] * 2
+    assert all(review["error"] for review in reviews)
     assert (trial.statuses()["c"], owed(trial)) == ("todo", [])
     judge(model, "a b")
     work(model, "c")

@@ -129,7 +129,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
     put_every_kind(repo)
     due = json.loads(told(repo, "status", "--json"))["data"]["due"]
     lines = told(repo, "status").splitlines()
-    waiting = [(one["task"], one["command"]) for one in due if one["kind"] not in OF_ITSELF]
+    waiting = [(item["task"], item["command"]) for item in due if item["kind"] not in OF_ITSELF]
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         required = app.main.required

@@ -107,12 +107,12 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         is_found = found == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
         options = () if is_found else repo.git_options
         command = ["git", *options, *_COMMIT, f"--file={text}"]
-        done = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
-    summary = _SUMMARY.match(done.out)
-    if done.code == _REFUSED_BY_HOOK:
-        raise HookRefusedError(error_output(done), error_output(done, MAX_OUTPUT_LINES))
-    if done.code != 0 or summary is None:
-        raise CommitRefusedError(error_output(done))
+        completed = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+    summary = _SUMMARY.match(completed.out)
+    if completed.code == _REFUSED_BY_HOOK:
+        raise HookRefusedError(error_output(completed), error_output(completed, MAX_OUTPUT_LINES))
+    if completed.code != 0 or summary is None:
+        raise CommitRefusedError(error_output(completed))
     oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
     _require_parent(repo, plan, oid)
     return inspect_commit(repo, plan, oid)
@@ -263,18 +263,22 @@ def commit_in_subprocess(
     }
     # -P keeps modules in the user's working directory from being imported.
     command = (sys.executable, "-P", "-c", _START, str(_ROOT))
-    done = run_user_program(
+    completed = run_user_program(
         command, cwd=repo.top, environ=repo.environ, stdin=json.dumps(order).encode(), descriptors=(right,)
     )
     try:
-        reply = json.loads(done.out)
+        reply = json.loads(completed.out)
     except ValueError:
         # Before the worker is ready, a signal ends it.
-        reply = {"refused": error_output(done)} if -done.code in _ENDING else {"lost": error_output(done)}
+        reply = (
+            {"refused": error_output(completed)}
+            if -completed.code in _ENDING
+            else {"lost": error_output(completed)}
+        )
     if "lost" in reply:
         raise CommitWorkerKilled(reply["lost"])
     if "refused" in reply:
-        if done.interrupted:
+        if completed.interrupted:
             raise CommitInterruptedError(reply["refused"])
         if reply.get("hook_output") is not None:
             raise HookRefusedError(reply["refused"], reply["hook_output"])

@@ -226,7 +226,7 @@ class SettingsScreen(Modal[None]):
         if isinstance(row, ConfigProblem):
             name, found = row.key, {row.origin: row.what}
         else:
-            name, found = row.key.name, {one.origin: setting_text(one) for one in reversed(row.values)}
+            name, found = row.key.name, {value.origin: setting_text(value) for value in reversed(row.values)}
         scopes = {scope_of(workspace, origin): text for origin, text in found.items()}
         texts = {scope: scopes[scope] for scope in Scope if scope in scopes}
         if not texts:

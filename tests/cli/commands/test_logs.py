@@ -267,7 +267,7 @@ print([name for name in sys.modules if name in ("git_blackbird.agents", "asyncio
 def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     save(repo, [task("t1")], [run("t1")])
     log(repo, lines(step("says", "Hello")))
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", AGENT_MODULES, *args],
         cwd=repo,
         env=program_environ(),
@@ -275,8 +275,8 @@ def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
         text=True,
         check=True,
     )
-    assert "registry" not in done.stdout.splitlines()[-1]
-    assert "asyncio" not in done.stdout.splitlines()[-1]
+    assert "registry" not in completed.stdout.splitlines()[-1]
+    assert "asyncio" not in completed.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -284,11 +284,11 @@ def test_no_letter_ends_a_command_whatever_the_locale(repo: Path, encoding: str)
     save(repo, [task("t1", "schön → 漢")], [run("t1")])
     log(repo, lines(step("says", "schön → 漢")))
     for args in (["runs", "t1", "--log"], ["runs", "t1", "--follow"], ["list", "--all"]):
-        done = preloaded.run(
+        completed = preloaded.run(
             [sys.executable, *PROGRAM, *args],
             cwd=repo,
             env=program_environ({"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}),
             capture_output=True,
             check=False,
         )
-        assert (done.returncode, b"sch" in done.stdout) == (0, True), done.stderr
+        assert (completed.returncode, b"sch" in completed.stdout) == (0, True), completed.stderr

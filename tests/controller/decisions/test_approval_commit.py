@@ -131,7 +131,10 @@ def test_each_approval_is_a_commit_of_its_task_and_run(gated: Path) -> None:
     )
     told = [event for event in person.events if isinstance(event, Decided)]
     assert [event.commit for event in told] == [ApprovalCommit(oids[1], 2), ApprovalCommit(oids[0], 1)]
-    assert [one.commit for one in person.checkpoints] == [CommitPreview(2, "main"), CommitPreview(1, "main")]
+    assert [checkpoint.commit for checkpoint in person.checkpoints] == [
+        CommitPreview(2, "main"),
+        CommitPreview(1, "main"),
+    ]
     assert clean(gated)
 
 
@@ -188,7 +191,9 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
     person = Mending()
     assert execute(gated, person).reason == StopReason.COMPLETED
     obstacle = "x.txt: it was edited after the run, by hand or by another task"
-    foreseen = [one.commit.obstacles for one in person.checkpoints if one.commit is not None]
+    foreseen = [
+        checkpoint.commit.obstacles for checkpoint in person.checkpoints if checkpoint.commit is not None
+    ]
     assert foreseen == [(), (obstacle,)]
     assert [event for event in person.events if isinstance(event, Notice)] == [
         Notice(
@@ -256,10 +261,10 @@ def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path,
         commit(waiting, {"a.txt": "four\n"})
     options = ["--no-edit"] if command == "revert" else []
     subprocess.run(["git", command, *options, target], cwd=waiting, capture_output=True, check=False)
-    said = refused(waiting)
-    assert f"\n- a {command} is in progress\n" in said.message
+    refusal = refused(waiting)
+    assert f"\n- a {command} is in progress\n" in refusal.message
     ways = f"(`git {command} --continue` or `git {command} --abort`)"
-    assert (said.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
+    assert (refusal.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
     git(waiting, command, "--abort")
     git(waiting, "checkout", "-q", "main")
     approve(waiting)
@@ -305,9 +310,9 @@ def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
     execute(gated, Person())
     for mark in marks:
         git(gated, "update-index", f"--{mark}", "b$c.txt")
-    said = refused(gated).message
+    message = refused(gated).message
     assert hint_of(gated).startswith("clear these flags with the commands above first and approve again; ")
-    name, _, way = said.partition("; to clear that: ")
+    name, _, way = message.partition("; to clear that: ")
     assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
     subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
     approve(gated)
@@ -678,7 +683,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
 def cut_off_lines(repo: Path) -> list[str]:
     """What ``status`` says of a cut-off approval, and that looking changes nothing."""
     before = {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    said = preloaded.run(
+    completed = preloaded.run(
         [sys.executable, *PROGRAM, "status"],
         cwd=repo,
         env=program_environ(),
@@ -687,7 +692,7 @@ def cut_off_lines(repo: Path) -> list[str]:
         check=True,
     )
     assert before == {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    _, _, rest = said.stdout.partition("an approval was interrupted\n")
+    _, _, rest = completed.stdout.partition("an approval was interrupted\n")
     return rest.splitlines()
 
 

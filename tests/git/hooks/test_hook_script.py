@@ -83,7 +83,7 @@ def head_of(path: Path) -> str:
 
 def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) -> str:
     """Everything that git and the hook print."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", *args],
         cwd=path,
         env={**os.environ, **(environ or {})},
@@ -91,7 +91,7 @@ def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) ->
         text=True,
         check=True,
     )
-    return done.stdout + done.stderr
+    return completed.stdout + completed.stderr
 
 
 def test_a_commit_without_anyone_at_work_leaves_nothing(hooked: Hooked) -> None:
@@ -224,8 +224,8 @@ def test_a_reference_that_is_in_no_file_of_its_own_is_asked_of_git(hooked: Hooke
 def test_the_hook_of_a_bare_repository_does_nothing(hooked: Hooked) -> None:
     bare = hooked.repo.parent / "bare"
     git(hooked.repo, "clone", "-q", "--bare", ".", str(bare))
-    done = subprocess.run([hooked.install()], cwd=bare, capture_output=True, check=True)
-    assert (done.stdout, done.stderr, hooked.calls()) == (b"", b"", [])
+    completed = subprocess.run([hooked.install()], cwd=bare, capture_output=True, check=True)
+    assert (completed.stdout, completed.stderr, hooked.calls()) == (b"", b"", [])
     assert not (bare / "blackbird").exists()
 
 
@@ -246,12 +246,12 @@ MESSAGES = {
 @pytest.mark.parametrize("message", MESSAGES)
 def test_python_is_started_when_a_person_names_a_task(hooked: Hooked, message: str) -> None:
     write(hooked.repo, {"../message": message})
-    said = said_by(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
+    output = said_by(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
     entry = hooked.repo.parent / "the entry"
     deferred = f"deferred-commit-{head_of(hooked.repo)}"
     assert hooked.calls() == ([f"-I {entry} .git {deferred}"] if MESSAGES[message] else [])
     assert hooked.deferred() == ([deferred] if MESSAGES[message] else [])
-    assert said == ""
+    assert output == ""
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="the system tells no command")
@@ -316,8 +316,8 @@ def test_steps_of_a_rebase_start_no_python(hooked: Hooked) -> None:
 @pytest.mark.parametrize("gone", ["a python", "the entry"])
 def test_without_the_program_the_hook_does_nothing(hooked: Hooked, gone: str) -> None:
     (hooked.repo.parent / gone).unlink()
-    said = said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
-    assert (said, hooked.calls()) == ("", [])
+    output = said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
+    assert (output, hooked.calls()) == ("", [])
     assert not (hooked.repo / ".git" / "blackbird").exists()
 
 
@@ -366,8 +366,8 @@ def test_no_program_is_started_for_a_note(hooked: Hooked) -> None:
     (hooked.repo / ".git" / "blackbird").mkdir()
     hook = hooked.repo / ".git" / "hooks" / "post-commit"
     environ = {"PATH": "/nowhere", "BLACKBIRD_RUN_ID": RUN}
-    done = subprocess.run([hook], cwd=hooked.repo, env=environ, capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
+    completed = subprocess.run([hook], cwd=hooked.repo, env=environ, capture_output=True, check=True)
+    assert (completed.stdout, completed.stderr) == (b"", b"")
     assert hooked.notes() == [(RUN, head_of(hooked.repo))]
 
 
@@ -384,11 +384,11 @@ def test_the_hook_from_before_has_arguments_input_and_status(hooked: Hooked) -> 
     aside.write_text(BEFORE)
     aside.chmod(0o755)
     hook = hooked.repo / ".git" / "hooks" / "post-commit"
-    done = subprocess.run(
+    completed = subprocess.run(
         [hook, "one", "and two"], cwd=hooked.repo, input=b"said", capture_output=True, check=False
     )
-    assert done.stdout.decode() == "2|one|and two|said|post-commit.before-blackbird|1\n"
-    assert (done.stderr, done.returncode) == (b"", 7)
+    assert completed.stdout.decode() == "2|one|and two|said|post-commit.before-blackbird|1\n"
+    assert (completed.stderr, completed.returncode) == (b"", 7)
 
 
 @pytest.mark.usefixtures("agent")
@@ -397,11 +397,11 @@ def test_a_hook_that_looks_at_its_name_finds_it(hooked: Hooked) -> None:
     aside.write_text(BEFORE)
     aside.chmod(0o755)
     hook = hooked.install(place=Location(shell=hook_interpreter(BEFORE)))
-    done = subprocess.run(
+    completed = subprocess.run(
         [hook, "one", "and two"], cwd=hooked.repo, input=b"said", capture_output=True, check=False
     )
-    assert done.stdout.decode() == "2|one|and two|said|post-commit|1\n"
-    assert (done.stderr, done.returncode) == (b"", 7)
+    assert completed.stdout.decode() == "2|one|and two|said|post-commit|1\n"
+    assert (completed.stderr, completed.returncode) == (b"", 7)
 
 
 def test_a_hook_from_before_that_cannot_run_does_not(hooked: Hooked) -> None:
