@@ -315,13 +315,13 @@ def emit(event: str, **fields: Any) -> None:
 def _confined(name: str) -> str:
     """Return the path that a directive names. Raises DemoExit if it leads out of the current directory."""
     path = os.path.realpath(name)
-    parts = _shown(path).split(os.sep)
+    parts = _relative_path(path).split(os.sep)
     if parts[0] in {os.curdir, os.pardir} or ".git" in parts:
         raise DemoExit(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
     return path
 
 
-def _shown(path: str) -> str:
+def _relative_path(path: str) -> str:
     return os.path.relpath(path, os.path.realpath(os.curdir))
 
 
@@ -339,7 +339,7 @@ def _save(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    emit("progress", kind="edits", text=_shown(path))
+    emit("progress", kind="edits", text=_relative_path(path))
 
 
 def main() -> int:

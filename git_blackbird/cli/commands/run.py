@@ -70,7 +70,7 @@ class MessageOptions(NamedTuple):
     in_editor: bool
 
     @classmethod
-    def given(cls, call: CommandContext, message: str | None, file: str | None, *, in_editor: bool) -> Self:
+    def checked(cls, call: CommandContext, message: str | None, file: str | None, *, in_editor: bool) -> Self:
         """Read the options. Raises UsageError where they do not go together."""
         words = read_message(message, file)
         if in_editor and words is not None:
@@ -153,7 +153,7 @@ def resume(
     reviews: str | None,
     stream: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     parsed = parse_answer_options(answers)
@@ -181,7 +181,7 @@ def restart(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     message = options.read(workspace, task_id)
@@ -209,7 +209,7 @@ def decide(
     in_editor: bool,
     **decisions: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"

@@ -75,14 +75,14 @@ class ApprovalRefusedError(RequestError):
     hook_output: str | None = None
 
     def __init__(
-        self, task: Task, why: str, way: str | None = "resolve that", set_aside: Iterable[str] = ()
+        self, task: Task, why: str, remedy: str | None = "resolve that", commands: Iterable[str] = ()
     ) -> None:
         is_done = task.status is Status.DONE
         by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
-        again = f"{way} and approve again; what HEAD already has is not committed again"
+        again = f"{remedy} and approve again; what HEAD already has is not committed again"
         hint = (
-            "\n".join([again, *set_aside, f"or commit by hand{by_hand}"])
-            if way is not None
+            "\n".join([again, *commands, f"or commit by hand{by_hand}"])
+            if remedy is not None
             else f"commit by hand what you still want of it{by_hand}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
@@ -204,9 +204,12 @@ def _obstructed(workspace: Workspace, approval: ApprovalRequest, plan: CommitPla
         return ApprovalRefusedError(task, why, None)
     if pair is None or not plan.later_edits:
         return ApprovalRefusedError(task, why, plan.hint or "resolve that")
-    ways = [plan.hint, "set the later edits aside as below"]
+    remedies = [plan.hint, "set the later edits aside as below"]
     return ApprovalRefusedError(
-        task, why, ", ".join(filter(None, ways)), _set_aside(workspace, task, plan.later_edits, pair.head)
+        task,
+        why,
+        ", ".join(filter(None, remedies)),
+        _aside_commands(workspace, task, plan.later_edits, pair.head),
     )
 
 
@@ -253,7 +256,7 @@ def _git_for(*names: str) -> str:
     return "git" if is_plain else "git --literal-pathspecs"
 
 
-def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
+def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
     """Return the commands that move later edits out of the way, approve, and move them back."""
     start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
     back: list[str] = []
@@ -283,7 +286,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         )
     try:
         message = render_commit_message(task, run.id)
-        made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
+        created = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
         why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
@@ -297,21 +300,22 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
-    return ApprovalCommit(made.oid, made.paths, warnings=tuple(_finish(workspace, made)))
+    return ApprovalCommit(created.oid, created.paths, warnings=tuple(_finish(workspace, created)))
 
 
-def _finish(workspace: Workspace, made: CreatedCommit) -> Iterator[str]:
+def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
     """Say what is not as it was meant."""
-    if made.cut_short is not None:
+    if created.cut_short is not None:
         yield (
-            f"commit {made.oid[:12]} was made, but git did not finish what comes after it: {made.cut_short}"
+            f"commit {created.oid[:12]} was made, but git did not finish what comes after it:"
+            f" {created.cut_short}"
         )
-    if made.differs:
-        names = ", ".join(made.differs[:_MAX_NAMED])
+    if created.differs:
+        names = ", ".join(created.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
-    if made.left_behind is not None:
-        yield f"the index was not updated for the commit: {made.left_behind}"
-    if made.left_behind is None or made.is_final:
+    if created.left_behind is not None:
+        yield f"the index was not updated for the commit: {created.left_behind}"
+    if created.left_behind is None or created.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
 

@@ -91,10 +91,10 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
 
 
 def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None:
-    for left in left_out:
-        if left.path not in context.left_out:
-            context.left_out.add(left.path)
-            warn(context.ui, f"not in the snapshot: {left.path} ({left.reason})")
+    for skipped in left_out:
+        if skipped.path not in context.left_out:
+            context.left_out.add(skipped.path)
+            warn(context.ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
 
 
 def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
@@ -210,13 +210,13 @@ class _TaskRun:
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-_WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+_COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
 
 class StaleTaskError(RequestError):
@@ -253,8 +253,8 @@ def require_ready(state: PlanState, task: Task) -> Task:
     hints = [*readiness.hints]
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))
-    elif task.status in _WAYS:
-        hints.append(task_command(_WAYS[task.status], task.id))
+    elif task.status in _COMMANDS:
+        hints.append(task_command(_COMMANDS[task.status], task.id))
     raise RequestError(
         f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
         hint="\n".join(hints) or task_command("show", task.id),

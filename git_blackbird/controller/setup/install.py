@@ -119,7 +119,7 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
         hook.state is not HookState.ABSENT or hook.backup is not None
     )
     back = "" if hook.backup is None else "; the one from before comes back"
-    found = {
+    texts = {
         Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
         Component.REFS: _describe_refs(workspace),
         Component.STATE: _describe_state(workspace),
@@ -130,7 +130,7 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     if hook.state is HookState.REPLACED:
         absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
     return tuple(
-        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in found.items()
+        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in texts.items()
     )
 
 
@@ -142,7 +142,7 @@ def _describe_refs(workspace: Workspace) -> str | None:
     shared = f", of all {others + 1} worktrees" if others else ""
     text = f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
     unfinished = _unfinished(workspace)
-    return f"{text}; {_listed(unfinished)} still needs them" if unfinished else text
+    return f"{text}; {_join_ids(unfinished)} still needs them" if unfinished else text
 
 
 def _unfinished(workspace: Workspace) -> list[str]:
@@ -155,7 +155,7 @@ def _unfinished(workspace: Workspace) -> list[str]:
     ]
 
 
-def _listed(task_ids: list[str]) -> str:
+def _join_ids(task_ids: list[str]) -> str:
     more = f" and {len(task_ids) - _MAX_TASKS} more" if len(task_ids) > _MAX_TASKS else ""
     return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
@@ -222,10 +222,10 @@ def remove_parts(
     stays then.
     """
     workspace.environment.forbid_agents("remove git-blackbird from a repository")
-    wanted = set(parts)
+    chosen = set(parts)
     # Before the lock is taken: its file is no state to take away.
-    removed = [status for status in list_installed(workspace) if status.part in wanted and status.is_there]
-    with _quiet(workspace, wanted):
+    removed = [status for status in list_installed(workspace) if status.part in chosen and status.is_there]
+    with _quiet(workspace, chosen):
         if not is_agreed:
             _require_finished(workspace, removed)
         for status in removed:
@@ -234,19 +234,19 @@ def remove_parts(
 
 
 @contextlib.contextmanager
-def _quiet(workspace: Workspace, wanted: set[Component]) -> Iterator[None]:
+def _quiet(workspace: Workspace, chosen: set[Component]) -> Iterator[None]:
     """Keep agents from being started meanwhile, and leave no lock behind where there was none."""
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):
         try:
             _require_idle(workspace)
-            if wanted & _SHARED:
+            if chosen & _SHARED:
                 _require_others_idle(workspace)
             yield
         finally:
             if not was_there:
                 remove(workspace.paths.private)
-        if Component.STATE in wanted:
+        if Component.STATE in chosen:
             remove(workspace.paths.private)
 
 
@@ -255,7 +255,7 @@ def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) 
     unfinished = _unfinished(workspace)
     if parts and unfinished:
         raise RequestError(
-            f"{_listed(unfinished)}: a decision is due or a run is not finished, "
+            f"{_join_ids(unfinished)}: a decision is due or a run is not finished, "
             f"which needs {' and '.join(parts)}",
             hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
         )

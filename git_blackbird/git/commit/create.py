@@ -169,13 +169,13 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
     raise CommitRefusedError("someone else committed here at the same moment")
 
 
-def error_output(done: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
+def error_output(completed: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
     """Return the end of the output of git and the hooks, or the name of the program that ran them."""
-    lines = (done.err + done.out).decode(errors="replace").strip().splitlines()
-    if done.code < 0:
-        lines.append(f"git was ended by signal {-done.code}")
+    lines = (completed.err + completed.out).decode(errors="replace").strip().splitlines()
+    if completed.code < 0:
+        lines.append(f"git was ended by signal {-completed.code}")
     if not lines:
-        return f"a hook, or git itself, ended with status {done.code} and said nothing"
+        return f"a hook, or git itself, ended with status {completed.code} and said nothing"
     left_out = len(lines) - max_lines
     return "\n".join([f"({left_out} lines before)", *lines[left_out:]] if left_out > 0 else lines)
 
@@ -297,16 +297,16 @@ def main(order: str) -> str:
     repo = Repository(top, git_dir, common_dir, request["environ"], request["call_configuration"])
     plan = CommitPlan(Head(None, request["parent"]), request["base_tree"], request["tree"], {})
     try:
-        made = make_commit(repo, plan, request["message"])
+        created = make_commit(repo, plan, request["message"])
     except UnusableError as error:
         # Git makes the commit before its last hooks run, and these may be what was interrupted.
         oid = commit_of_run(repo, request["run_id"], request["parent"])
         if oid is None:
             output = error.output if isinstance(error, HookRefusedError) else None
             return json.dumps({"refused": error.message, "hook_output": output})
-        made = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
+        created = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
     try:
-        update_index(repo, plan.base_tree, made.tree)
+        update_index(repo, plan.base_tree, created.tree)
     except UnusableError as error:
-        made = replace(made, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
-    return json.dumps(asdict(made))
+        created = replace(created, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
+    return json.dumps(asdict(created))

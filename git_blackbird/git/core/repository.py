@@ -157,13 +157,13 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     )
 
 
-def _unusable(done: Completed) -> UnusableError:
-    error = GitError(_QUESTIONS, done.code, done.err)
+def _unusable(completed: Completed) -> UnusableError:
+    error = GitError(_QUESTIONS, completed.code, completed.err)
     if error.message.startswith("not a git repository"):
         error.hint = "run `git init` here first, or go to a repository"
         return error
     # When git refuses another user's repository, it prints the command that trusts it.
-    _, _, advice = done.err.decode(errors="replace").partition("\n\n")
+    _, _, advice = completed.err.decode(errors="replace").partition("\n\n")
     error.hint = advice.strip().split("\n")[0] or None
     return error
 

@@ -142,7 +142,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
         if view.other:
             if view.blocked_reason is not None:
                 raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
-            _set_aside(path)
+            _move_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
         return HookResult(HookAction.UPDATED if is_update else HookAction.INSTALLED, view_hook(repo, caller))
@@ -331,7 +331,7 @@ def _require_lock(draft: Path, descriptor: int) -> None:
     )
 
 
-def _set_aside(path: Path) -> None:
+def _move_aside(path: Path) -> None:
     """Give the existing hook its other name; it keeps its own until ours takes that."""
     aside = path.with_name(ASIDE)
     try:
