@@ -322,20 +322,20 @@ RUN = Run(
 PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
 
 
-def shown(outlook: CommitPreview | None) -> list[StyledLine]:
+def commit_lines(outlook: CommitPreview | None) -> list[StyledLine]:
     return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, commit=outlook))[len(PLAIN) :]
 
 
 def test_a_checkpoint_says_what_approving_means() -> None:
     refusal = "Cannot commit this change yet:"
-    assert shown(None) == []
-    assert shown(CommitPreview(2, None)) == [
+    assert commit_lines(None) == []
+    assert commit_lines(CommitPreview(2, None)) == [
         StyledLine("Approving commits 2 paths on a detached HEAD", Style.FAINT)
     ]
-    assert shown(CommitPreview(0, "main")) == [
+    assert commit_lines(CommitPreview(0, "main")) == [
         StyledLine("Approving commits nothing: HEAD already has the whole change", Style.FAINT)
     ]
-    assert shown(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
+    assert commit_lines(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
         StyledLine(refusal, Style.WARNING),
         StyledLine("  a: why", Style.WARNING),
         StyledLine("  a merge is in progress", Style.WARNING),
@@ -344,14 +344,14 @@ def test_a_checkpoint_says_what_approving_means() -> None:
 
 
 def test_a_decision_says_what_it_committed() -> None:
-    def said(commit: ApprovalCommit | None) -> str | None:
+    def decided_text(commit: ApprovalCommit | None) -> str | None:
         state = DecisionState.APPROVED_CONTINUE
         return render_event(Decided(TaskId("a"), RUN.id, state, elsewhere=False, commit=commit))
 
-    assert said(None) == "approved a"
-    assert said(ApprovalCommit()) == "approved a; nothing was left to commit"
-    assert said(ApprovalCommit("12" * 20)) == "approved a; nothing was left to commit"
-    assert said(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
+    assert decided_text(None) == "approved a"
+    assert decided_text(ApprovalCommit()) == "approved a; nothing was left to commit"
+    assert decided_text(ApprovalCommit("12" * 20)) == "approved a; nothing was left to commit"
+    assert decided_text(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
 
 
 def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> None:

@@ -67,13 +67,13 @@ def used(repo: Path, before: dict[str, object]) -> Trial:
     return trial
 
 
-def shown(trial: Trial, text: str) -> str:
+def normalized(trial: Trial, text: str) -> str:
     return text.replace(str(trial.repo), "$REPO").replace(KEYS, "$KEYS")
 
 
 def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str, object]) -> None:
     output = used.expect(0, "deinit", "--all", "--plan", "--no-input")
-    assert shown(used, output) == f"{SURVEY}removed: hooks, refs, state, config, plan\n"
+    assert normalized(used, output) == f"{SURVEY}removed: hooks, refs, state, config, plan\n"
     assert everything(used.repo) == before
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
     assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing was removed\n"

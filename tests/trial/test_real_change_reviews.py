@@ -50,7 +50,7 @@ def work(model: StandIn, text: str = "print(1)") -> None:
     model.tell(Reply(tools=(model.dialect.shell(f"echo '{text}' >greet.py"),)), "It greets.")
 
 
-def said(model: StandIn, request: JsonObject) -> str:
+def text_of(model: StandIn, request: JsonObject) -> str:
     return "\n".join(model.dialect.said_by_user(request))
 
 
@@ -78,7 +78,7 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
     implementer = [
         request for request in model.requests if request not in [*model.asked(SPEC), *model.asked(CODE)]
     ]
-    assert [WANTED in said(model, one) for one in implementer] == [False, False, True, True]
+    assert [WANTED in text_of(model, one) for one in implementer] == [False, False, True, True]
     reviews = trial.reviews("greet")
     assert ends(reviews) == [("code_review", "success", None)] * 2 + [("spec_review", "success", None)] * 2
     assert not any(review.get("provider_session_ref") for review in reviews)
@@ -91,7 +91,7 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
 
     assert {model.dialect.schema_in(request) is None for request in model.requests} == {True}
     for part in (SPEC, CODE):
-        told = said(model, model.asked(part)[0])
+        told = text_of(model, model.asked(part)[0])
         fenced = {match[1].split()[0]: match[0] for match in DATA.finditer(told)}
         assert f"\n+{INJECTED}\n" in fenced["diff"]
         assert "Write greet.py." in fenced["task"]
@@ -113,8 +113,8 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
         output = trial.expect(3, "execute", "--no-input")
         assert [one["model"] for one in second.asked(SPEC)] == ["gpt-5.4"] * 2
         assert [one["model"] for one in model.asked(CODE)] == ["claude-of-reviews"] * 2
-        assert [REPROACH in said(second, request) for request in second.requests] == [False, True]
-        assert [REPROACH in said(model, one) for one in model.asked(CODE)] == [False, True]
+        assert [REPROACH in text_of(second, request) for request in second.requests] == [False, True]
+        assert [REPROACH in text_of(model, one) for one in model.asked(CODE)] == [False, True]
     (run,) = trial.records("greet")
     assert (run["provider"], run["decision_state"]) == ("claude", "pending")
     assert run["merged_review"].keys() & {"overall", "action", "spec", "code"} == {"code"}

@@ -20,7 +20,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
-def told(trial: Trial) -> dict[str, object]:
+def saved_context(trial: Trial) -> dict[str, object]:
     context: dict[str, object] = json.loads((trial.repo.parent / "told").read_text())
     return context
 
@@ -28,17 +28,17 @@ def told(trial: Trial) -> dict[str, object]:
 def test_a_change_request_tells_the_files_of_the_change(trial: Trial) -> None:
     trial.command("cat >../told; echo agent >new.txt; echo agent >old.txt")
     trial.expect(3, "execute", "--no-input")
-    assert "changedFiles" not in told(trial)
+    assert "changedFiles" not in saved_context(trial)
     trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.\n\n  (2)")
     trial.expect(3, "execute", "--no-input")
-    context = told(trial)
+    context = saved_context(trial)
     assert context["feedback"] == "Again.\n\n  (2)"
     assert (context["changedFiles"], context["changedFilesTotal"]) == (["new.txt", "old.txt"], 2)
     assert trial.records("a")[1]["context"] == context
     trial.expect(3, "resume", "a", "--no-input", "-m", "once more")
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(3, "resume", "a", "--no-input", "-m", "later")
-    assert "changedFiles" not in told(trial)
+    assert "changedFiles" not in saved_context(trial)
 
 
 def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Trial) -> None:
@@ -48,12 +48,12 @@ def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Tria
     assert "\nsent with the next start\n  Again.\n" in trial.expect(0, "show", "a")
     trial.command("cat >../told; exit 1")
     trial.expect(3, "execute", "--no-input")
-    assert "repeatedFeedback" not in told(trial)
+    assert "repeatedFeedback" not in saved_context(trial)
     shown = trial.expect(0, "show", "a")
     assert "\nsent before, repeated until the task is done\n  Again.\n" in shown
     assert "sent with the next start" not in shown
     trial.expect(3, "restart", "a", "--no-input", "-m", "Now with tests.")
-    context = told(trial)
+    context = saved_context(trial)
     assert context["feedback"] == "Again.\n\nNow with tests."
     assert context["repeatedFeedback"] == ["Again."]
 

@@ -81,7 +81,7 @@ def head_of(path: Path) -> str:
     return git(path, "rev-parse", "HEAD")
 
 
-def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) -> str:
+def output_of(path: Path, *args: str, environ: Mapping[str, str] | None = None) -> str:
     """Everything that git and the hook print."""
     completed = subprocess.run(
         ["git", *args],
@@ -95,14 +95,14 @@ def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) ->
 
 
 def test_a_commit_without_anyone_at_work_leaves_nothing(hooked: Hooked) -> None:
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
     assert not (hooked.repo / ".git" / "blackbird").exists()
     assert hooked.calls() == []
 
 
 @pytest.mark.usefixtures("agent")
 def test_an_agents_commit_is_noted(hooked: Hooked) -> None:
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Add x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Add x") == ""
     assert (hooked.repo / ".git" / "blackbird" / "commits").read_text() == f"{RUN} {head_of(hooked.repo)}\n"
 
 
@@ -118,7 +118,7 @@ def test_a_persons_commit_is_noted_while_agents_work(hooked: Hooked) -> None:
 def test_what_is_no_run_id_is_not_noted(hooked: Hooked, run_id: str) -> None:
     hooked.activate()
     environ = {"BLACKBIRD_RUN_ID": run_id}
-    said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a", environ=environ)
+    output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a", environ=environ)
     assert (hooked.notes(), hooked.calls()) == ([], [])
 
 
@@ -197,7 +197,7 @@ def test_a_repository_given_by_variables_is_found(
     environ = {
         name: os.path.relpath(values[name], start) if relative else str(values[name]) for name in places
     }
-    said_by(start, "commit", "-q", "--allow-empty", "-m", "x", environ=environ)
+    output_of(start, "commit", "-q", "--allow-empty", "-m", "x", environ=environ)
     assert hooked.notes() == [(RUN, head_of(repo))]
 
 
@@ -246,7 +246,7 @@ MESSAGES = {
 @pytest.mark.parametrize("message", MESSAGES)
 def test_python_is_started_when_a_person_names_a_task(hooked: Hooked, message: str) -> None:
     write(hooked.repo, {"../message": message})
-    output = said_by(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
+    output = output_of(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
     entry = hooked.repo.parent / "the entry"
     deferred = f"deferred-commit-{head_of(hooked.repo)}"
     assert hooked.calls() == ([f"-I {entry} .git {deferred}"] if MESSAGES[message] else [])
@@ -266,7 +266,7 @@ def test_python_is_started_when_a_person_replaces_a_message(hooked: Hooked) -> N
 @pytest.mark.parametrize(("status", "said"), [(0, "told\n"), (1, "")])
 def test_only_what_a_whole_python_says_is_passed_on(hooked: Hooked, status: int, said: str) -> None:
     (hooked.repo.parent / "a python").write_text(f"#!/bin/sh\necho told >&2\nexit {status}\n")
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == said
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == said
 
 
 @pytest.mark.usefixtures("agent")
@@ -316,7 +316,7 @@ def test_steps_of_a_rebase_start_no_python(hooked: Hooked) -> None:
 @pytest.mark.parametrize("gone", ["a python", "the entry"])
 def test_without_the_program_the_hook_does_nothing(hooked: Hooked, gone: str) -> None:
     (hooked.repo.parent / gone).unlink()
-    output = said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
+    output = output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
     assert (output, hooked.calls()) == ("", [])
     assert not (hooked.repo / ".git" / "blackbird").exists()
 
@@ -335,7 +335,7 @@ def test_the_text_as_it_comes_is_a_hook_that_does_nothing(hooked: Hooked) -> Non
     target = hooked.repo / ".git" / "hooks" / "post-commit"
     target.write_bytes(text.read_bytes())
     hooked.activate()
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == ""
     assert hooked.notes() == []
     assert os.access(text, os.X_OK)
 
@@ -348,7 +348,7 @@ def test_what_an_agent_put_in_the_place_of_the_list_is_not_written_to(hooked: Ho
     path = hooked.repo / ".git" / "blackbird" / "commits"
     path.parent.mkdir()
     path.symlink_to(victim) if kind == "link" else os.mkfifo(path)
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
     assert victim.read_bytes() == b""
 
 
@@ -358,7 +358,7 @@ def test_a_list_that_cannot_be_written_fails_no_commit(hooked: Hooked, obstacle:
     path = hooked.repo / ".git" / obstacle
     path.parent.mkdir(exist_ok=True)
     path.mkdir() if "/" in obstacle else path.touch()
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
 
 
 @pytest.mark.usefixtures("agent")

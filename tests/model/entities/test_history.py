@@ -179,7 +179,7 @@ OVERTAKEN = st.sampled_from(
 LEGS = st.lists(st.tuples(STATUSES, DECISIONS, OVERTAKEN, st.booleans()), max_size=8)
 
 
-def _told(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
+def _numbered_run(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
     """A run that says its number in every way a run can be told something."""
     status, decision, overtaken, is_review = drawn
     return run(
@@ -199,7 +199,7 @@ def _told(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None,
 @given(LEGS)
 @settings(max_examples=examples(300), deadline=None)
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
-    runs = [_told(number, drawn) for number, drawn in enumerate(legs, start=1)]
+    runs = [_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
     ends = [place for place, one in enumerate(own) if completed_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
@@ -214,7 +214,7 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
 @given(LEGS)
 @settings(max_examples=examples(200), deadline=None)
 def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
-    runs = tuple(_told(number, drawn) for number, drawn in enumerate(legs, start=1))
+    runs = tuple(_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1))
     told = History(runs)
     change = runs_in_change(told)
     assert change == told.own[len(told.own) - len(change) :]
