@@ -4,12 +4,20 @@ import asyncio
 import contextlib
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
+from git_blackbird.cli.render.stops import (
+    show_dry_run,
+    show_recorded,
+    show_status_change,
+    show_stop,
+    show_timings,
+)
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.drafts import write_message
@@ -35,6 +43,7 @@ from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -130,13 +139,18 @@ def execute(
     reviews: str | None,
     agent: str | None,
     stream: bool,
+    timings: bool,
 ) -> ExitCode:
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if dry_run:
         return show_dry_run(call, forecast(workspace, task_ids, limit))
     return run_loop_command(
-        call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), stream=stream
+        call,
+        workspace,
+        lambda ui: execute_loop(workspace, ui, task_ids, limit),
+        stream=stream,
+        timings=timings,
     )
 
 
@@ -152,6 +166,7 @@ def resume(
     stop: bool | None,
     reviews: str | None,
     stream: bool,
+    timings: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if below and (options.is_given or answers):
@@ -161,12 +176,18 @@ def resume(
     workspace = open_with_flags(call, flags)
     if below:
         return run_loop_command(
-            call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), stream=stream
+            call,
+            workspace,
+            lambda ui: resume_all_loop(workspace, ui, task_id),
+            stream=stream,
+            timings=timings,
         )
     if in_editor:
         require_messageable(workspace, task_id, is_answered=bool(parsed))
     request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
-    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream)
+    return run_loop_command(
+        call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream, timings=timings
+    )
 
 
 def restart(
@@ -180,13 +201,18 @@ def restart(
     reviews: str | None,
     agent: str | None,
     stream: bool,
+    timings: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     message = options.read(workspace, task_id)
     return run_loop_command(
-        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), stream=stream
+        call,
+        workspace,
+        lambda ui: restart_loop(workspace, ui, task_id, message),
+        stream=stream,
+        timings=timings,
     )
 
 
@@ -236,15 +262,23 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]
 
 
 def run_loop_command(
-    call: CommandContext, workspace: Workspace, prepare: Callable[[UserInterface], Loop], *, stream: bool
+    call: CommandContext,
+    workspace: Workspace,
+    prepare: Callable[[UserInterface], Loop],
+    *,
+    stream: bool,
+    timings: bool = False,
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.settings.problems:
         if not problem.fatal:
             call.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
+    spent, began = trace.add_up() if timings else {}, time.monotonic()
     with build_ui(call, workspace, stream=wants_stream) as ui:
         stop = run_loop(workspace, call.command, prepare(ui))
+    if timings:
+        show_timings(call, Timings.of(spent, time.monotonic() - began))
     return show_stop(call, stop, ui.shown_reviews)
 
 

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from git_blackbird import trace
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
@@ -50,7 +51,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.views.events import RunEnded
+from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock
 
@@ -67,9 +68,10 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     _name_other_agent(context, instruction)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(context.workspace.repo.git_dir)
-    base = await run_in_thread(lambda: snapshot(context.workspace))
-    _name_left_out(context, base.left_out)
-    inside = await run_in_thread(lambda: submodules(context.workspace))
+    with trace.measured(Phase.SNAPSHOT, instruction.task.id):
+        base = await run_in_thread(lambda: snapshot(context.workspace))
+        _name_left_out(context, base.left_out)
+        inside = await run_in_thread(lambda: submodules(context.workspace))
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
@@ -161,9 +163,10 @@ class _TaskRun:
         start = AgentStart(initial_run, title, request, trace_git(workspace))
         shortening = asyncio.ensure_future(keep_trace_short(workspace))
         try:
-            run, ended = await run_agent(context, start, self._record, force_stop)
+            run, ended = await run_agent(context, start, self._measured_record, force_stop)
         finally:
             shortening.cancel()
+        trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
         if _folder_identity(workspace.paths.runs) != self._records_folder:
             warn(context.ui, _RECORDS_GONE, run.task_id)
@@ -179,6 +182,10 @@ class _TaskRun:
             _name_left_out(context, closed.review_summary.left_out)
         context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
         return closed
+
+    def _measured_record(self, run: Run) -> None:
+        with trace.measured(Phase.RECORD, run.task_id):
+            self._record(run)
 
     def _record(self, run: Run) -> None:
         """Write record, then plan, under one lock; whether the task may start is judged under it too."""
