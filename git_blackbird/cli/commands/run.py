@@ -138,20 +138,13 @@ def execute(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    stream: bool,
-    timings: bool,
+    **shows: bool,
 ) -> ExitCode:
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if dry_run:
         return show_dry_run(call, forecast(workspace, task_ids, limit))
-    return run_loop_command(
-        call,
-        workspace,
-        lambda ui: execute_loop(workspace, ui, task_ids, limit),
-        stream=stream,
-        timings=timings,
-    )
+    return run_loop_command(call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), **shows)
 
 
 def resume(
@@ -165,8 +158,7 @@ def resume(
     answers: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
-    stream: bool,
-    timings: bool,
+    **shows: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if below and (options.is_given or answers):
@@ -175,19 +167,11 @@ def resume(
     flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if below:
-        return run_loop_command(
-            call,
-            workspace,
-            lambda ui: resume_all_loop(workspace, ui, task_id),
-            stream=stream,
-            timings=timings,
-        )
+        return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
     if in_editor:
         require_messageable(workspace, task_id, is_answered=bool(parsed))
     request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
-    return run_loop_command(
-        call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream, timings=timings
-    )
+    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), **shows)
 
 
 def restart(
@@ -200,19 +184,14 @@ def restart(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    stream: bool,
-    timings: bool,
+    **shows: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     message = options.read(workspace, task_id)
     return run_loop_command(
-        call,
-        workspace,
-        lambda ui: restart_loop(workspace, ui, task_id, message),
-        stream=stream,
-        timings=timings,
+        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows
     )
 
 

@@ -163,7 +163,7 @@ class _TaskRun:
         start = AgentStart(initial_run, title, request, trace_git(workspace))
         shortening = asyncio.ensure_future(keep_trace_short(workspace))
         try:
-            run, ended = await run_agent(context, start, self._measured_record, force_stop)
+            run, ended = await run_agent(context, start, self._record, force_stop)
         finally:
             shortening.cancel()
         trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
@@ -183,17 +183,13 @@ class _TaskRun:
         context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
         return closed
 
-    def _measured_record(self, run: Run) -> None:
-        with trace.measured(Phase.RECORD, run.task_id):
-            self._record(run)
-
     def _record(self, run: Run) -> None:
         """Write record, then plan, under one lock; whether the task may start is judged under it too."""
         workspace, is_new = self._context.workspace, self._instruction.resumes is None
         assert run.base_tree is not None  # noqa: S101  # set where the record was made
         save_run_ref(workspace.repo, run.id, run.base_tree, None)
         remember_config(workspace)
-        with workspace.transaction() as transaction:
+        with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
             state = transaction.state_of(run.task_id)
             plan, task = state.plan, state.plan.tasks.get(run.task_id)
             if task is None:
