@@ -47,15 +47,18 @@ def inseparable(
 ) -> Mapping[TaskId, tuple[bytes, ...]]:
     """Return tasks in the way of this one of which each has to wait for another one's decision.
 
-    Each comes with the paths because of which it waits. Raises UnusableError, GitError.
+    Each comes with the paths because of which it waits.
     """
     waits: dict[TaskId, dict[bytes, TaskId]] = {}
     pending = [task_id]
     while pending:
         current = pending.pop()
         if current not in waits:
-            edited = _plan_of(workspace, state, worktree, current).edited_before
-            waits[current] = undecided_before(workspace, state, current, edited)
+            waits[current] = {}
+            # The trees of another task's runs may be gone.
+            with suppress(UnusableError):
+                edited = _plan_of(workspace, state, worktree, current).edited_before
+                waits[current] = undecided_before(workspace, state, current, edited)
             pending += waits[current].values()
     try:
         TopologicalSorter({task: others.values() for task, others in waits.items()}).prepare()
