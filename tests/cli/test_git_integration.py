@@ -61,6 +61,7 @@ def show(cwd: Path, *args: str, variables: Mapping[str, str] | None = None) -> s
     environ = {**os.environ, **(variables or {})}
     child = pexpect.spawn("git", list(args), cwd=str(cwd), env=environ, encoding="utf-8", timeout=60)
     seen: str = child.read()
+    child.wait()
     child.close()
     assert child.exitstatus == 0, seen
     return seen.replace("\r\n", "\n")
@@ -106,6 +107,7 @@ def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
         "git", ["-p", "blackbird", "execute", "--no-input"], cwd=str(planned), encoding="utf-8", timeout=60
     )
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:  git blackbird decide a --approve    # approves it; the task is done" in seen
     assert child.exitstatus == 3
@@ -118,6 +120,7 @@ def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     args = ["blackbird", "execute", "--stop-after-each"]
     child = pexpect.spawn("git", args, cwd=str(planned), encoding="utf-8", timeout=60)
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:warning: git's pager reads the keyboard, so no questions are asked\r\n" in seen
     assert "P:hint: `git --no-pager blackbird execute` asks\r\n" in seen
@@ -132,6 +135,7 @@ def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
     command = "echo 1 | git -p blackbird execute --stop-after-each"
     child = pexpect.spawn("sh", ["-c", command], cwd=str(planned), encoding="utf-8", timeout=60)
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:Select option: 1" in seen
     assert "takes the keys" not in seen
@@ -147,6 +151,7 @@ def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
     child.expect_exact("edit it again? [Y/n]")
     child.sendintr()
     seen = child.read()
+    child.wait()
     child.close()
     assert "error: interrupted\r\nhint: your text is kept in " in seen
     assert "Traceback" not in seen
