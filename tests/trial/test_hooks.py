@@ -64,6 +64,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
         "agreements.json",
         "controller.lock",
         "records-known.json",
+        "snapshot",
         "store.lock",
     ]
 
