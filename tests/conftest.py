@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support import git
+from tests.support import SEALED_GIT_CONFIG, git
 
 # No test depends on elapsed time, and the suite takes the same walks each time: new ones are asked for by
 # BLACKBIRD_EXAMPLES, where whoever asks also looks at what they find.
@@ -82,7 +82,7 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     home = tmp_path / "home"
     home.mkdir()
-    (home / ".gitconfig").write_text("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")
+    (home / ".gitconfig").write_text(SEALED_GIT_CONFIG)
     settings = {
         "HOME": str(home),
         "TMPDIR": str(temporary),

@@ -8,14 +8,16 @@ to be called before it, with other variables for Python or the locale, or with B
 import atexit
 import fcntl
 import inspect
-import json
+import marshal
 import os
 import select
+import shlex
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +27,10 @@ from typing import Any, TypeVar, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = (sys.executable, "-m", "git_blackbird")
+# The two files of the package that are started.
+MAIN, HOOK = "__main__.py", "hook.py"
+HOOK_PROGRAM = (sys.executable, "-I", str(ROOT / "git_blackbird" / HOOK))
+_KINDS: dict[tuple[str, ...], str] = {PROGRAM: MAIN, HOOK_PROGRAM: HOOK}
 # The length of a request; the id of a process, and its exit code.
 LENGTH = struct.Struct("!I")
 NUMBER = struct.Struct("!i")
@@ -47,21 +53,28 @@ _VARIABLES = _interpreter_variables(_ENVIRON)
 
 
 @cache
+def _listener_path() -> Path:
+    """Return where the server takes requests of those that this process does not start itself."""
+    return Path(tempfile.mkdtemp(prefix="listener-")) / "socket"
+
+
+@cache
 def _server() -> socket.socket:
     """Return the socket that takes requests, of a server that this process starts once."""
     ours, theirs = socket.socketpair()
-    with theirs:
-        command = (sys.executable, "-m", "tests.preloader", str(theirs.fileno()))
-        server = subprocess.Popen(
-            command, env=_ENVIRON, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
-        )
+    with theirs, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.fspath(_listener_path()))
+        listener.listen()
+        passed = theirs.fileno(), listener.fileno()
+        command = (sys.executable, "-m", "tests.preloader", *map(str, passed))
+        server = subprocess.Popen(command, env=_ENVIRON, pass_fds=passed, stdin=subprocess.DEVNULL)
     atexit.register(server.wait)
     atexit.register(ours.close)
     return ours
 
 
-def _request(wanted: Mapping[str, object], descriptors: Sequence[int]) -> None:
-    body = json.dumps(wanted).encode()
+def _request(wanted: dict[str, Any], descriptors: Sequence[int]) -> None:
+    body = marshal.dumps(wanted)
     with _one_at_a_time:
         socket.send_fds(_server(), [LENGTH.pack(len(body))], descriptors)
         _server().sendall(body)
@@ -79,13 +92,15 @@ class Popen(subprocess.Popen[Any]):
         given = os.environ if named["env"] is None else named["env"]
         environ = {os.fsdecode(name): os.fsdecode(text) for name, text in given.items()}
         words = [os.fsdecode(word) for word in named["args"]]
-        is_ours = tuple(words[: len(PROGRAM)]) == PROGRAM and not named["preexec_fn"]
+        kind = _KINDS.get(tuple(words[: len(PROGRAM)]))
+        is_ours = kind is not None and not named["preexec_fn"]
         if _IS_COLD or not is_ours or _interpreter_variables(environ) != _VARIABLES:
             if self.is_on_terminal:
                 named |= {"preexec_fn": _take_terminal, "start_new_session": True}
             super()._execute_child(*list(named.values())[1:])  # type: ignore[misc]
             return
         wanted = {
+            "kind": kind,
             "args": words[len(PROGRAM) :],
             "cwd": os.fsdecode(named["cwd"] or Path.cwd()),
             "environ": environ,
@@ -133,6 +148,31 @@ class Popen(subprocess.Popen[Any]):
             self.returncode = self._number()
             self._told.close()
         return self.returncode
+
+
+def write_command(path: Path) -> None:
+    """Make a command that is the program, for others to start; its terminal does not control it."""
+    _write_script(path, f'PYTHONPATH={ROOT} exec {_forking(MAIN, PROGRAM)} "$@"')
+
+
+def preload_hook(repo: Path) -> None:
+    """Let the hook of a repository start a forked Python; its file is edited for it."""
+    python = _listener_path().with_name("python")
+    _write_script(python, f'shift 2; exec {_forking(HOOK, HOOK_PROGRAM)} "$@"')
+    hook = repo / ".git/hooks/post-commit"
+    hook.write_text(hook.read_text().replace(sys.executable, str(python)))
+
+
+def _forking(kind: str, cold: Sequence[str]) -> str:
+    """Return the words of a shell that start a file of the package."""
+    _server()
+    forked = (sys.executable, "-IS", str(ROOT / "tests/forked.py"), str(_listener_path()), kind)
+    return shlex.join(cold if _IS_COLD else forked)
+
+
+def _write_script(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
 
 
 class OnTerminal(Popen):

@@ -1,9 +1,9 @@
-"""Forks the program from an interpreter that has loaded it: ``python -m tests.preloader DESCRIPTOR``.
+"""Forks the program from an interpreter that has loaded it, for two sockets of requests.
 
 To load the program takes ten times as long as most of what it then does. A fork is a process of its own, with
 its own arguments, environment, folder, streams, signals and terminal; only its imports are behind it. The
-descriptor is one end of a socket from which requests come (``tests/preloaded.py``); the server ends when the
-other end is closed.
+arguments ``DESCRIPTOR LISTENER`` are one end of a socket from which requests come (``tests/preloaded.py``;
+the server ends when the other end is closed), and a socket to which others connect (``tests/forked.py``).
 """
 
 import atexit
@@ -12,9 +12,10 @@ import fcntl
 import gc
 import importlib
 import io
-import json
+import marshal
 import os
 import pkgutil
+import runpy
 import selectors
 import signal
 import socket
@@ -31,7 +32,7 @@ from pygit2.enums import ConfigLevel
 
 import git_blackbird
 from git_blackbird.cli.main import run
-from tests.preloaded import LENGTH, NUMBER
+from tests.preloaded import HOOK, LENGTH, NUMBER
 
 # Standard input, output and error, and the socket on which its id and its end are told.
 DESCRIPTORS = 4
@@ -50,9 +51,10 @@ class Request:
 
 @dataclass
 class Server:
-    """The socket of requests, and the programs that run, each with the socket on which its end is told."""
+    """The sockets of requests, and the programs that run, each with the socket on which its end is told."""
 
     channel: socket.socket
+    listener: socket.socket
     running: dict[int, socket.socket] = field(default_factory=dict)
 
     def serve(self) -> Request | None:
@@ -64,6 +66,7 @@ class Server:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
+            selector.register(self.listener, selectors.EVENT_READ)
             selector.register(wakened, selectors.EVENT_READ)
             while True:
                 ready = {key.fileobj for key, _ in selector.select()}
@@ -71,18 +74,20 @@ class Server:
                     with contextlib.suppress(BlockingIOError):
                         wakened.recv(4096)
                     self._tell_of_ended()
+                if self.listener in ready and (request := accept(self.listener)) and self._is_fork(request):
+                    return request
                 if self.channel in ready:
                     request = receive(self.channel)
                     if request is None:
                         sys.exit()
                     if self._is_fork(request):
-                        signal.set_wakeup_fd(-1)
                         return request
 
     def _is_fork(self, request: Request) -> bool:
         *streams, told = request.descriptors
         pid = os.fork()
         if pid == 0:
+            signal.set_wakeup_fd(-1)
             return True
         for descriptor in streams:
             os.close(descriptor)
@@ -110,7 +115,17 @@ def receive(channel: socket.socket) -> Request | None:
         body = b""
         while len(body) < length:
             body += stream.read(length - len(body))
-    return Request(json.loads(body), descriptors)
+    return Request(marshal.loads(body), descriptors)
+
+
+def accept(listener: socket.socket) -> Request | None:
+    """Read the request of a new connection, on which its end is told as well."""
+    connection, _ = listener.accept()
+    with connection:
+        request = receive(connection)
+        if request is not None:
+            request.descriptors.append(os.dup(connection.fileno()))
+    return request
 
 
 def load_program() -> None:
@@ -139,7 +154,7 @@ def become(request: Request) -> None:
     os.environ.clear()
     os.environ.update(wanted["environ"])
     time.tzset()
-    sys.argv[:] = [str(Path(git_blackbird.__file__).with_name("__main__.py")), *wanted["args"]]
+    sys.argv[:] = [str(Path(git_blackbird.__file__).with_name(wanted["kind"])), *wanted["args"]]
     sys.path[0] = wanted["cwd"]
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -177,15 +192,19 @@ def end(code: object) -> NoReturn:
 
 def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
+    listener = socket.socket(fileno=int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     load_program()
     gc.collect()
     gc.freeze()
-    request = Server(channel).serve()
+    request = Server(channel, listener).serve()
     if request is None:
         return
     become(request)
     try:
+        if request.wanted["kind"] == HOOK:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+            sys.exit()
         run()
     except SystemExit as ending:
         end(ending.code or 0)

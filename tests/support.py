@@ -18,6 +18,12 @@ _USUAL_CONFIG = {
     "core.bare",
     "core.logallrefupdates",
 }
+SEALED_GIT_CONFIG = "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+# A commit would be a step of these.
+_UNDER_WAY = (
+    *("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"),
+    *("rebase-merge", "rebase-apply", "sequencer"),
+)
 
 
 def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
@@ -68,25 +74,29 @@ def commit(repo: Path, files: Mapping[str, str | bytes], message: str = "a commi
     """Write ``files``, commit them and give the new commit's id."""
     write(repo, files)
     if _is_plain(repo, files):
-        return _first_commit(repo, files, message)
+        return _plain_commit(repo, files, message)
     git(repo, "add", "--", *files)
     git(repo, "commit", "-q", "-m", message)
     return git(repo, "rev-parse", "HEAD")
 
 
 def _is_plain(repo: Path, files: Mapping[str, str | bytes]) -> bool:
-    """Whether these are the first files of a repository as ``git init`` makes it, and ordinary ones."""
+    """Whether these are ordinary files, in a repository as ``git init`` makes it with nothing under way."""
     folder = repo / ".git"
-    if not folder.is_dir() or (folder / "index").exists():
+    if not folder.is_dir() or any((folder / name).exists() for name in _UNDER_WAY):
+        return False
+    if any(folder.glob("sharedindex.*")):
         return False
     names = (entry.name for entry in pygit2.Config(os.fspath(folder / "config")))
     is_usual = all(name in _USUAL_CONFIG or name.startswith("blackbird.") for name in names)
+    is_sealed = Path(os.environ["HOME"], ".gitconfig").read_text() == SEALED_GIT_CONFIG
     has_hooks = any(hook.suffix != ".sample" for hook in folder.glob("hooks/*"))
     are_ordinary = all(name.isascii() and name != ".gitattributes" for name in files)
-    return is_usual and are_ordinary and not has_hooks
+    has_attributes = any(path.exists() for path in (repo / ".gitattributes", folder / "info/attributes"))
+    return is_usual and is_sealed and are_ordinary and not has_hooks and not has_attributes
 
 
-def _first_commit(repo: Path, files: Mapping[str, str | bytes], message: str) -> str:
+def _plain_commit(repo: Path, files: Mapping[str, str | bytes], message: str) -> str:
     """Do what three processes of git would do: most tests begin with it."""
     opened = pygit2.Repository(os.fspath(repo))
     for name in files:
@@ -94,7 +104,8 @@ def _first_commit(repo: Path, files: Mapping[str, str | bytes], message: str) ->
     opened.index.write()
     tree = opened.index.write_tree()
     author, committer = (_signature(role) for role in ("AUTHOR", "COMMITTER"))
-    return str(opened.create_commit("HEAD", author, committer, f"{message.strip()}\n", tree, []))
+    parents = [] if opened.head_is_unborn else [opened.head.target]
+    return str(opened.create_commit("HEAD", author, committer, f"{message.strip()}\n", tree, parents))
 
 
 def _signature(role: str) -> pygit2.Signature:

@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from git_blackbird import hook
 from git_blackbird.git.hooks import task_commits
 from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER
+from tests import preloaded
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit, git, write
 
@@ -25,8 +24,8 @@ def planned(repo: Path) -> Path:
 def call(repo: Path, git_dir: str = ".git", *, state: str = "", oid: str = "") -> str:
     """Run it as the hook does, and give what it says."""
     name = f"{task_commits.PREFIX}{oid or git(repo, 'rev-parse', 'HEAD')}{state}"
-    done = subprocess.run(
-        [sys.executable, "-I", hook.__file__, git_dir, name],
+    done = preloaded.run(
+        [*preloaded.HOOK_PROGRAM, git_dir, name],
         cwd=repo,
         env={**os.environ, "GIT_INDEX_FILE": f"{git_dir}/index", "GIT_PREFIX": ""},
         stdin=subprocess.DEVNULL,

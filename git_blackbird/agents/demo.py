@@ -25,6 +25,11 @@ from git_blackbird.model.entities.agent_io import AgentResult, Progress, Progres
 from git_blackbird.model.entities.run import Usage
 
 _PROGRAM = Path(__file__).with_name("demo_program.py")
+# Imported: a program that is started by its path is compiled at each start.
+_START = f"""import sys
+sys.path.append({str(_PROGRAM.parent)!r})
+from {_PROGRAM.stem} import main
+sys.exit(main())"""
 _KINDS = {kind.value: kind for kind in ProgressKind}
 
 
@@ -67,9 +72,9 @@ class DemoAgent:
         return bool(session)
 
     def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
-        """Return its launch by file, isolated so that no module of the worktree or PYTHONPATH replaces it."""
+        """Return its launch, isolated so that no module of the worktree or PYTHONPATH replaces it."""
         return LaunchSpec(
-            argv=(sys.executable, "-IS", str(_PROGRAM)),
+            argv=(sys.executable, "-IS", "-c", _START),
             stdin=render_context(request.context),
             environ=session_environ(self, request),
         )

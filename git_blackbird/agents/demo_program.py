@@ -1,4 +1,4 @@
-r"""The program of the ``demo`` agent. Standard library only: it is started by its path.
+r"""The program of the ``demo`` agent. Standard library only: it is imported as a file of no package.
 
 Reads a context pack from standard input and carries out the lines of ``task.prompt`` in order:
 
@@ -365,7 +365,3 @@ def main() -> int:
     usage = {"input_tokens": len(data) // 4, "output_tokens": len(text) // 4}
     emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def test_no_module_of_the_worktree_takes_its_place(stage: Stage) -> None:
 
 def test_a_broken_context_is_a_failure(stage: Stage) -> None:
     launch = DEMO.launch(assign(), os.environ)
-    ended = stage.run_shell(" ".join(launch.argv), DEMO.parser(assign()), stdin=b"{")
+    ended = stage.run_shell(shlex.join(launch.argv), DEMO.parser(assign()), stdin=b"{")
     assert ended.exit_code == 1
     assert ended.reading.error is not None
     assert ended.reading.error.startswith("JSONDecodeError: ")

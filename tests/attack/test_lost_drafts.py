@@ -14,7 +14,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import DecisionState
 from tests.cli.terminal import CTRL_C, CTRL_S, ENTER, ESCAPE, Terminal
 from tests.cli.ui.test_terminal import decide_elsewhere, demo_repo, last_run, pending
-from tests.controller.support import leaf, open_at, put_plan, runs_of
+from tests.controller.support import leaf, put_plan, runs_of, store_at
 from tests.support import git, wait_until
 from tests.tui.conftest import tmux
 from tests.tui.tmux import Tmux
@@ -366,7 +366,7 @@ def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending
     with Terminal(pending, "edit", "a", environ={"GIT_EDITOR": "head -n 1"}) as terminal:
         assert terminal.end() == 0
         assert "#! This is your earlier text, which was not accepted yet." in terminal.text
-    done = open_at(pending).store.plan().tasks[TaskId("a")]
+    done = store_at(pending).plan().tasks[TaskId("a")]
     assert (done.title, "Say I wrote it." in done.prompt) == ("Theirs", True)
     assert [path.name for path in draft.parent.rglob("*") if path.is_file()] == []
 

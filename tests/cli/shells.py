@@ -16,6 +16,7 @@ import pexpect
 
 from git_blackbird.cli import commands
 from git_blackbird.cli.commands.package_files import SCRIPTS
+from tests import preloaded
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(str(commands.__file__)).parents[1] / "completions"
@@ -49,8 +50,7 @@ def install_program(folder: Path) -> Path:
     """Put the program and its scripts where an installation has them; gives the folder."""
     program = folder / "bin" / "git-blackbird"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m git_blackbird "$@"\n')
-    program.chmod(0o755)
+    preloaded.write_command(program)
     for name, place in (
         (SCRIPTS["bash"], "bash-completion/completions/git-blackbird"),
         (SCRIPTS["zsh"], "zsh/site-functions/_git-blackbird"),
@@ -64,6 +64,12 @@ def install_program(folder: Path) -> Path:
     manual.mkdir(parents=True)
     shutil.copy(ROOT / "man/git-blackbird.1", manual)
     return folder
+
+
+def install_cold_program(folder: Path) -> None:
+    """Put a new interpreter in its place, which the terminal controls."""
+    program = folder / "bin" / "git-blackbird"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m git_blackbird "$@"\n')
 
 
 def _environ(installed: Path) -> dict[str, str]:

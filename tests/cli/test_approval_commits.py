@@ -27,7 +27,7 @@ from tests.cli.terminal import (
     Terminal,
     program_environ,
 )
-from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.controller.support import configure, leaf, put_plan, runs_of, store_at
 from tests.support import commit, git, write
 
 __all__ = ["program"]
@@ -391,7 +391,7 @@ def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> Non
     program.run("show", "a", "--commit", "HEAD")
     program.run("show")
     program.remark("a commit that is gone")
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_run(
             first.with_fields(RunFields(commits=tuple(f"{n:040x}" for n in range(12, 0, -1))))
         )

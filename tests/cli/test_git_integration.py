@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.golden_harness import save
 from tests.cli.plans import task
-from tests.cli.shells import install_program
+from tests.cli.shells import install_cold_program, install_program
 from tests.support import commit, git
 
 LIST = "a  READY  Task a\n"
@@ -26,6 +26,12 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_PAGER", QUOTING_PAGER)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR")
+
+
+@pytest.fixture
+def at_keyboard(tmp_path: Path) -> None:
+    """Let the terminal control the program, as what it asks and is told by Ctrl+C comes from there."""
+    install_cold_program(tmp_path / "installed")
 
 
 @pytest.fixture
@@ -55,6 +61,7 @@ def show(cwd: Path, *args: str, variables: Mapping[str, str] | None = None) -> s
     environ = {**os.environ, **(variables or {})}
     child = pexpect.spawn("git", list(args), cwd=str(cwd), env=environ, encoding="utf-8", timeout=60)
     seen: str = child.read()
+    child.wait()
     child.close()
     assert child.exitstatus == 0, seen
     return seen.replace("\r\n", "\n")
@@ -92,6 +99,7 @@ def test_git_pages_when_it_is_told_to(planned: Path, monkeypatch: pytest.MonkeyP
     assert show(planned, "blackbird", "list") == f"Q:{COLORED}"
 
 
+@pytest.mark.usefixtures("at_keyboard")
 def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
     git(planned, "config", "blackbird.agent", "demo")
     git(planned, "config", "blackbird.execution.stopAfterEachTask", "true")
@@ -99,17 +107,20 @@ def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
         "git", ["-p", "blackbird", "execute", "--no-input"], cwd=str(planned), encoding="utf-8", timeout=60
     )
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:  git blackbird decide a --approve    # approves it; the task is done" in seen
     assert child.exitstatus == 3
 
 
+@pytest.mark.usefixtures("at_keyboard")
 def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     git(planned, "config", "blackbird.agent", "demo")
     git(planned, "config", "pager.blackbird", "true")
     args = ["blackbird", "execute", "--stop-after-each"]
     child = pexpect.spawn("git", args, cwd=str(planned), encoding="utf-8", timeout=60)
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:warning: git's pager reads the keyboard, so no questions are asked\r\n" in seen
     assert "P:hint: `git --no-pager blackbird execute` asks\r\n" in seen
@@ -118,17 +129,20 @@ def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     assert child.exitstatus == 3
 
 
+@pytest.mark.usefixtures("at_keyboard")
 def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
     git(planned, "config", "blackbird.agent", "demo")
     command = "echo 1 | git -p blackbird execute --stop-after-each"
     child = pexpect.spawn("sh", ["-c", command], cwd=str(planned), encoding="utf-8", timeout=60)
     seen = child.read()
+    child.wait()
     child.close()
     assert "P:Select option: 1" in seen
     assert "takes the keys" not in seen
     assert child.exitstatus == 0
 
 
+@pytest.mark.usefixtures("at_keyboard")
 def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
     editor = "sed -i 's/Task a\"$/\"/'"
     environ = {**os.environ, "GIT_EDITOR": editor}
@@ -137,6 +151,7 @@ def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
     child.expect_exact("edit it again? [Y/n]")
     child.sendintr()
     seen = child.read()
+    child.wait()
     child.close()
     assert "error: interrupted\r\nhint: your text is kept in " in seen
     assert "Traceback" not in seen

@@ -26,6 +26,8 @@ from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import Store
 from tests.support import set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
@@ -114,8 +116,14 @@ def open_at(repo: Path, **environ: str) -> Workspace:
     return open_workspace(make_world(repo, **environ))
 
 
+def store_at(repo: Path) -> Store:
+    """Return the state of a worktree as a command that opens it has it; only for others is git asked."""
+    git_dir = repo / ".git"
+    return Store(Paths(repo, git_dir / "blackbird")) if git_dir.is_dir() else open_at(repo).store
+
+
 def put_plan(repo: Path, *tasks: Task) -> None:
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_plan(Plan({task.id: task for task in tasks}))
 
 
@@ -165,10 +173,10 @@ def execute(
 
 
 def status(repo: Path, task_id: str) -> Status:
-    return open_at(repo).store.plan().tasks[TaskId(task_id)].status
+    return store_at(repo).plan().tasks[TaskId(task_id)].status
 
 
 def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
-    history = open_at(repo).store.records.history(TaskId(task_id))
+    history = store_at(repo).records.history(TaskId(task_id))
     assert not history.faults
     return history.runs

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import preloaded
 from tests.cli.terminal import program_environ
 from tests.crash.injected.sitecustomize import WIDTH
 
@@ -30,7 +31,7 @@ class Struck(NamedTuple):
 
 def run(repo: Path, command: Sequence[str], typed: str = "", **environ: str) -> Ended:
     """Run a command line as a person would, with what they type at its questions."""
-    completed = subprocess.run(
+    completed = preloaded.run(
         command,
         cwd=repo,
         env={**program_environ(), **environ},

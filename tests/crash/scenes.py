@@ -8,7 +8,15 @@ from pathlib import Path
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, RunFields
 from tests.cli.terminal import PROGRAM
-from tests.controller.support import agree_to_agent, configure, execute, leaf, open_at, parent_of, put_plan
+from tests.controller.support import (
+    agree_to_agent,
+    configure,
+    execute,
+    leaf,
+    parent_of,
+    put_plan,
+    store_at,
+)
 from tests.crash.running import INJECTED, run
 from tests.git.support import script
 from tests.support import commit, git, write
@@ -105,7 +113,7 @@ def _judged(repo: Path) -> None:
 def _reviewed(repo: Path) -> None:
     _start(repo, leaf("t", "write x.txt one"))
     execute(repo)
-    store = open_at(repo).store
+    store = store_at(repo)
     with store.transaction() as transaction:
         (done,) = store.records.history(leaf("t").id).runs
         transaction.save_run(done.with_fields(RunFields(review_state=ReviewState.DUE)))

@@ -62,6 +62,19 @@ def find_program(program: Program) -> str | None:
     return found if found and _version_words(found) & {program.version, f"v{program.version}"} else None
 
 
+def find_binary(path: str) -> str:
+    """Return what the launcher of an npm package becomes; the path itself where it is no launcher.
+
+    To start node takes longer than most of what the program then does.
+    """
+    launcher = Path(path).resolve()
+    if launcher.suffix != ".js":
+        return path
+    _, package, scope = launcher.parents[:3]
+    found = list(scope.glob(f"{package.name}-*/vendor/*/bin/{launcher.stem}"))
+    return str(found[0]) if len(found) == 1 else path
+
+
 def _version_words(path: str) -> set[str]:
     try:
         completed = subprocess.run(

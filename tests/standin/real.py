@@ -12,7 +12,7 @@ from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
-from tests.standin.install import EVERY_VERSION, OLD_CLAUDE, PROGRAMS, Program, find_program
+from tests.standin.install import EVERY_VERSION, OLD_CLAUDE, PROGRAMS, Program, find_binary, find_program
 from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, StandIn, serve
 from tests.support import config_with
@@ -54,16 +54,26 @@ def real_by(program: Program, *others: Program) -> list[object]:
 
 
 def path_of(program: Program) -> str:
-    """Return the path of a program that is there."""
+    """Return the path of a program that is there, as it is installed."""
     path = find_program(program)
     assert path is not None, program.reason
     return path
 
 
+def binary_of(program: Program) -> str:
+    """Return the path of the same without its launcher, for stories that are not about how it is started."""
+    return find_binary(path_of(program))
+
+
 def load(program: Program, **settings: Any) -> Agent:
     """Return the agent that runs this very program; ``settings`` are keys as ``config_with`` takes them."""
-    named = {f"{program.agent}__path": path_of(program), "codex__sandbox": SANDBOX, **settings}
+    named = {f"{program.agent}__path": binary_of(program), "codex__sandbox": SANDBOX, **settings}
     return load_agent(program.agent, config_with(**named))
+
+
+def load_installed(program: Program, **settings: Any) -> Agent:
+    """Return the same, started through its launcher, which is what gets signals and passes them on."""
+    return load(program, **{f"{program.agent}__path": path_of(program), **settings})
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import preloaded
 from tests.support import commit, git, wait_until, write
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
@@ -28,6 +29,7 @@ def trial(repo: Path) -> Trial:
 
 def commit_all(repo: Path, *args: str) -> str:
     """Commit as a person does, and give what git and the hook say."""
+    preloaded.preload_hook(repo)
     completed = subprocess.run(
         ["git", "commit", "-q", "-a", *args], cwd=repo, capture_output=True, text=True, check=True
     )
@@ -62,6 +64,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
         "agreements.json",
         "controller.lock",
         "records-known.json",
+        "snapshot",
         "store.lock",
     ]
 

@@ -14,11 +14,11 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from tests.standin.install import CLAUDE, CODEX, Program
-from tests.standin.real import model_of, needs_sandbox, path_of, real, real_by
+from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
-from tests.trial.real_trial import ASKS, assert_one_session, enlist
+from tests.trial.real_trial import ASKS, assert_one_session, enlist, start_as_installed
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
 
@@ -83,7 +83,10 @@ def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
 
 
 @needs_proc
-def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, model: StandIn) -> None:
+def test_interrupted_killed_and_asked_it_goes_on_in_one_session(
+    trial: Trial, model: StandIn, program: Program
+) -> None:
+    start_as_installed(trial, program)
     assert stop_us(trial, model, "execute", signal.SIGINT) == 130
     assert stop_us(trial, model, "resume greet", signal.SIGKILL) == -signal.SIGKILL
     left = trial.records("greet")[-1]
@@ -110,7 +113,10 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, mo
 
 @needs_proc
 @pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
-def test_an_agent_that_was_killed_fails_and_its_session_goes_on(trial: Trial, model: StandIn) -> None:
+def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
+    trial: Trial, model: StandIn, program: Program
+) -> None:
+    start_as_installed(trial, program)
     said = stop_them(trial, model, signal.SIGKILL)
     record = trial.records("greet")[-1]
     assert record["status"] == "failed", said
@@ -248,7 +254,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     inner = tmp_path / "codex"
     inner.write_text(
         f"#!/bin/sh\nexec unshare --user --map-root-user sh -c '{forbid};"
-        f' exec {path_of(program)} "$@"\' codex "$@"\n'
+        f' exec {binary_of(program)} "$@"\' codex "$@"\n'
     )
     inner.chmod(0o755)
     trial.configure({"codex.path": str(inner)})

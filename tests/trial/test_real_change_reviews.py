@@ -15,7 +15,7 @@ from tests.standin.real import model_of, real, real_by
 from tests.standin.server import JsonObject, Reply, StandIn
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
-from tests.trial.real_trial import assert_one_session, enlist
+from tests.trial.real_trial import assert_one_session, enlist, start_as_installed
 
 SPEC = "You are the spec reviewer."
 CODE = "You are the code reviewer."
@@ -132,7 +132,10 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
 @pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
-def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Trial, model: StandIn) -> None:
+def test_interrupted_and_killed_both_stop_and_both_review_again_once(
+    trial: Trial, model: StandIn, program: Program
+) -> None:
+    start_as_installed(trial, program)
     work(model)
     stop_while_both_review(trial, model, signal.SIGINT)
     (run,) = trial.records("greet")

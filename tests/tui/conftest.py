@@ -1,4 +1,5 @@
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -57,7 +58,8 @@ def planned(repo: Path) -> Path:
 
 @pytest.fixture
 def tmux(temporary: Path) -> Iterator[Tmux]:
-    window = Tmux(temporary)
+    # Its server may be ending while the next test begins.
+    window = Tmux(Path(tempfile.mkdtemp(dir=temporary)))
     yield window
     # A test may have closed the terminal; tmux exits with its last one.
     with suppress(subprocess.CalledProcessError):

@@ -26,7 +26,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests import preloaded
 from tests.cli.terminal import program_environ
-from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
+from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, store_at
 from tests.model.building import STAMP, plan_of, run, task
 from tests.support import commit
 from tests.tui.driver import drive, screen_text, see, wait_for
@@ -105,7 +105,7 @@ def put_every_kind(repo: Path) -> None:
     configure(repo, agent="demo")
     plan = planned()
     put_plan(repo, *plan.tasks.values())
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         for one in recorded(plan):
             transaction.save_run(one)
         parent, leaf = (one.id for one in plan.tasks.values() if one.id.startswith("wanting"))

@@ -12,7 +12,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
 from git_blackbird.tui.screens.runs import RunsScreen
-from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status, store_at
 from tests.support import commit
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
@@ -29,7 +29,7 @@ def reviewed(repo: Path) -> Path:
 
 
 def reviews(repo: Path) -> list[RunStatus]:
-    return [run.status for run in open_at(repo).store.records.reviews(TaskId("alpha")).runs]
+    return [run.status for run in store_at(repo).records.reviews(TaskId("alpha")).runs]
 
 
 def asks_of_round(app: BlackbirdApp, repo: Path, count: int) -> bool:

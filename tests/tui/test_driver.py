@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.model.entities.run import DecisionState, ReviewState, RunStatus, TerminalReason
-from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.controller.support import configure, leaf, put_plan, runs_of, store_at
 from tests.support import commit, git, wait_until
 from tests.tui.driver import started
 from tests.tui.tmux import AS_THE_SHELL_HAS_THEM, PATIENCE_SECONDS, Tmux
@@ -70,7 +70,7 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
         if key != keys[-1]:
             tmux.wait_for("no agent is at work")
     tmux.wait_for_end(0)
-    left = open_at(planned).store.records.reviews(leaf("alpha").id).runs
+    left = store_at(planned).records.reviews(leaf("alpha").id).runs
     interrupted = RunStatus.FAILED, TerminalReason.INTERRUPTED
     assert [(one.status, one.terminal_reason) for one in left] == [interrupted] * 2
     assert [signals.marked(one.id) for one in left] == [[], []]

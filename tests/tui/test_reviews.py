@@ -11,7 +11,17 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.review import ReviewScreen
-from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
+from tests.controller.support import (
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    runs_of,
+    status,
+    store_at,
+)
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for, works
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
@@ -175,7 +185,7 @@ def test_a_leaf_that_nobody_reviewed_is_reviewed_by_hand(planned: Path) -> None:
 def test_looking_is_possible_while_agents_work_and_nothing_more(planned: Path) -> None:
     plan_guide(planned, "require use.md more | use | Say more.")
     execute(planned)
-    put = open_at(planned).store.plan().tasks
+    put = store_at(planned).plan().tasks
     put_plan(planned, *put.values(), leaf("slow", "say Working on it.\nsleep 60"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

@@ -21,7 +21,7 @@ from git_blackbird.model.entities.run import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
-from tests.standin.real import DIALECTS, SANDBOXES, load, model_of, needs_sandbox, real
+from tests.standin.real import DIALECTS, SANDBOXES, load, load_installed, model_of, needs_sandbox, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
 from tests.support import config_with, git
 
@@ -73,11 +73,14 @@ def files(stage: Stage) -> dict[str, str]:
     return {path.name: path.read_text() for path in stage.tree.iterdir() if path.is_file()}
 
 
-def test_its_version_is_known(program: Program, agent: Agent) -> None:
-    assert agent.probe({"PATH": os.environ["PATH"], "HOME": "/nonexistent"}) == program.version
+def test_its_version_is_known(program: Program) -> None:
+    assert (
+        load_installed(program).probe({"PATH": os.environ["PATH"], "HOME": "/nonexistent"}) == program.version
+    )
 
 
-def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
+def test_what_it_is_asked_about_itself_leaves_nothing_behind(program: Program, tmp_path: Path) -> None:
+    agent = load_installed(program)
     temporary = tmp_path / "t"
     temporary.mkdir()
     environ = {**os.environ, "TMPDIR": str(temporary)}
@@ -314,7 +317,7 @@ def start(
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:
-    agent = load(program, codex__sandbox=sandbox)
+    agent = load_installed(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
     async def scenario() -> ProcessResult:
@@ -339,7 +342,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 def test_a_killed_wrapper_leaves_nothing_running(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:
-    agent = load(program, codex__sandbox=sandbox)
+    agent = load_installed(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
     async def scenario() -> ProcessResult:

@@ -16,7 +16,7 @@ from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order
 from tests.cli.terminal import CTRL_S, ENTER, PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
-from tests.controller.support import open_at, runs_of
+from tests.controller.support import runs_of, store_at
 from tests.support import git
 
 __all__ = ["program"]
@@ -38,7 +38,7 @@ def run(cwd: Path, *args: str, **environ: str | None) -> subprocess.CompletedPro
 
 
 def statuses(repo: Path) -> set[Status]:
-    return {task.status for task in open_at(repo).store.plan().tasks.values()}
+    return {task.status for task in store_at(repo).plan().tasks.values()}
 
 
 def test_everything_it_says(program: Program, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ from tests.controller.support import (
     put_plan,
     runs_of,
     status,
+    store_at,
 )
 from tests.support import commit, git, wait_until, write
 
@@ -380,7 +381,7 @@ def test_without_an_identity_git_refuses_in_its_own_words(
 
 def test_a_change_that_is_not_known_is_not_committed(waiting: Path) -> None:
     run = only_run(waiting)
-    with open_at(waiting).store.transaction() as transaction:
+    with store_at(waiting).transaction() as transaction:
         transaction.save_run(run.with_fields(RunFields(base_tree=None, head_tree=None, review_summary=None)))
     assert refused(waiting).message == "a is not approved: its change is not known, so it cannot be committed"
 
@@ -523,7 +524,7 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
     thread, failed = in_background(lambda: approve(waiting))
     wait_until(held.exists)
-    with open_at(waiting).store.transaction() as transaction:
+    with store_at(waiting).transaction() as transaction:
         transaction.save_run(only_run(waiting).with_fields(RunFields(decision_state=DecisionState.REJECTED)))
     go.touch()
     thread.join(PATIENCE_SECONDS)

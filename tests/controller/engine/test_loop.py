@@ -46,6 +46,7 @@ from tests.controller.support import (
     run_to_stop,
     runs_of,
     status,
+    store_at,
 )
 from tests.support import commit, git, write
 
@@ -582,7 +583,7 @@ def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> N
     execute(gated)
     folder = gated / ".blackbird" / "runs" / "a"
     write(folder, {"0000000000000000.json": "{", "note.txt": "{}"})
-    history = open_at(gated).store.records.history(leaf("a").id)
+    history = store_at(gated).records.history(leaf("a").id)
     assert len(history.runs) == 1
     assert [fault.path for fault in history.faults] == [str(folder / "0000000000000000.json")]
     assert execute(gated, Person([APPROVE, APPROVE])).reason == StopReason.UNREADABLE_RECORD
@@ -734,7 +735,7 @@ def test_what_failed_before_is_named_at_the_end(demo: Path) -> None:
 def test_a_skipped_child_is_named_with_the_ways_on(demo: Path) -> None:
     put_plan(demo, parent_of("p", ["a"]), leaf("a", parent="p"), leaf("z", deps=["p"]))
     set_status(open_at(demo), "a", Status.SKIPPED)
-    plan = open_at(demo).store.plan()
+    plan = store_at(demo).plan()
     assert readiness(plan, plan.tasks[leaf("z").id]).hints == (
         "git blackbird set-status p done    # done without a",
         "git blackbird set-status a todo    # it still has to be done",

@@ -29,6 +29,7 @@ from tests.controller.support import (
     run_to_stop,
     runs_of,
     status,
+    store_at,
 )
 from tests.support import commit, wait_until
 
@@ -165,7 +166,7 @@ def test_no_resume_is_hinted_at_where_the_call_goes_on_with_the_task(cut_off: Pa
 
 
 def test_a_resume_is_hinted_at_where_the_call_is_about_another_task(cut_off: Path) -> None:
-    put_plan(cut_off, *open_at(cut_off).store.plan().tasks.values(), leaf("c"))
+    put_plan(cut_off, *store_at(cut_off).plan().tasks.values(), leaf("c"))
     person = Person()
     execute(cut_off, person, "c")
     assert hints(person) == ["git blackbird resume a"]
@@ -179,7 +180,7 @@ def test_no_resume_is_hinted_at_once_the_interrupted_run_counts_no_more(cut_off:
     os.killpg(run.pid, signal.SIGKILL)
     wait_until(lambda: not lives(run.pid))
     set_status(open_at(cut_off), "a", Status.DONE)
-    put_plan(cut_off, *open_at(cut_off).store.plan().tasks.values(), leaf("c"))
+    put_plan(cut_off, *store_at(cut_off).plan().tasks.values(), leaf("c"))
     execute(cut_off, person, "c")
     assert hints(person) == [""]
     assert person.notices()[0] == f"a: run {run.id} was interrupted; it no longer counts"

@@ -84,6 +84,7 @@ from tests.controller.support import (
     parent_of,
     put_plan,
     run_to_stop,
+    store_at,
 )
 from tests.support import commit, git
 
@@ -203,7 +204,7 @@ def leave_as_go_does(repo: Path) -> None:
     """A parent that is done although its review failed, and what that left owed (W1)."""
     stamp = "2026-01-02T00:00:00.5Z"
     context = {"schemaVersion": 1}
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         plan = transaction.plan()
         done = {name: replace(plan.tasks[TaskId(name)], status=Status.DONE) for name in "pab"}
         transaction.save_plan(plan.replaced(*done.values()))

@@ -28,18 +28,18 @@ from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.plan_edits import TaskFields, TreePosition
 from tests.cli.plans import run, task
-from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status, store_at
 
 A, B, P, Q = map(TaskId, ["a", "b", "p", "q"])
 PENDING: dict[str, Any] = {"decision_required": True, "decision_state": DecisionState.PENDING}
 
 
 def plan_of(repo: Path) -> Plan:
-    return open_at(repo).store.plan()
+    return store_at(repo).plan()
 
 
 def record(repo: Path, *runs: Run) -> None:
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         for one in runs:
             transaction.save_run(one)
 

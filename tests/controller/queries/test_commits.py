@@ -11,7 +11,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.commits import CommitSource, Evidence
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
-from tests.controller.support import STAMP, leaf, open_at, put_plan
+from tests.controller.support import STAMP, leaf, open_at, put_plan, store_at
 from tests.support import commit, git
 
 
@@ -29,7 +29,7 @@ def at_work(repo: Path) -> Run:
         recorder="git-blackbird",
         head_commit=base,
     )
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_run(run)
     made = commit(repo, {"a.txt": "two\n"}, "by the agent\n\nBlackbird-Task: b\n")
     (repo / ".git/blackbird").mkdir(exist_ok=True)
@@ -52,7 +52,7 @@ def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> N
 
 def test_the_record_of_a_run_that_is_over_stands(repo: Path, at_work: Run) -> None:
     over = at_work.with_fields(RunFields(status=RunStatus.SUCCESS, commits=()))
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_run(over)
     assert with_noted(open_at(repo), over) == over
     assert find_origin(open_at(repo), "HEAD").source is Evidence.TRAILERS
@@ -80,7 +80,7 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
         recorder="git-blackbird",
         commits=(made,),
     )
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_run(run)
     assert [one.in_history for one in commits_of(open_at(repo), [run])] == [True]
     git(repo, "reset", "-q", "--hard", base)

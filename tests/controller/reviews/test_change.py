@@ -1,7 +1,5 @@
 """Spec review and code review of a change, side by side (spec 4, DESIGN.md 7)."""
 
-import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +39,7 @@ from tests.controller.support import (
     put_plan,
     run_to_stop,
     status,
+    store_at,
 )
 from tests.support import commit
 
@@ -58,11 +57,11 @@ def demo(repo: Path) -> Path:
 
 
 def runs_of(repo: Path, task_id: str = "a") -> tuple[Run, ...]:
-    return open_at(repo).store.records.history(TaskId(task_id)).own
+    return store_at(repo).records.history(TaskId(task_id)).own
 
 
 def reviews(repo: Path, task_id: str = "a") -> list[Run]:
-    return list(open_at(repo).store.records.reviews(TaskId(task_id)).runs)
+    return list(store_at(repo).records.reviews(TaskId(task_id)).runs)
 
 
 def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
@@ -152,7 +151,7 @@ def test_with_reviews_off_nothing_is_reviewed_and_what_was_due_is_let_go(demo: P
     execute(demo)
     (run,) = runs_of(demo)
     assert (run.review_state, reviews(demo)) == (None, [])
-    with open_at(demo).store.transaction() as transaction:
+    with store_at(demo).transaction() as transaction:
         transaction.save_run(run.with_fields(RunFields(review_state=ReviewState.DUE)))
     assert execute(demo).text == "every task is done"
     assert runs_of(demo)[0].review_state is ReviewState.SKIPPED
@@ -278,7 +277,7 @@ def test_a_retry_asks_both_when_the_task_says_something_else_by_now(demo: Path) 
     answers_on_a_retry(demo)
     execute(demo)
     make_well(demo)
-    told = open_at(demo).store.plan().tasks[TaskId("a")]
+    told = store_at(demo).plan().tasks[TaskId("a")]
     put_plan(demo, replace(told, acceptance_criteria=("It has two lines.",)))
     assert by_hand(demo).text == "every task is done"
     assert sorted(reviewers(demo)[3:]) == [("code_review", True), ("spec_review", True)]
@@ -301,7 +300,7 @@ def test_with_checkpoints_a_cleared_retry_says_why_a_decision_is_due(demo: Path)
 def test_a_retry_that_is_never_made_leaves_the_decision_to_a_person(demo: Path) -> None:
     answers_on_a_retry(demo)
     execute(demo)
-    reopen_reviews(open_at(demo), open_at(demo).store.plan().tasks[TaskId("a")])
+    reopen_reviews(open_at(demo), store_at(demo).plan().tasks[TaskId("a")])
     configure(demo, reviews__mode="off")
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
 
@@ -398,20 +397,29 @@ def test_with_reviews_off_what_they_find_by_hand_is_for_a_person(demo: Path) -> 
     assert len(runs_of(demo)) == 1
 
 
-def test_a_task_that_is_edited_meanwhile_is_reviewed_again_as_it_is_now(demo: Path) -> None:
-    put_plan(demo, leaf("a", CLEAR))
+def test_a_task_that_is_edited_meanwhile_is_reviewed_again_as_it_is_now(demo: Path, tmp_path: Path) -> None:
+    put_plan(demo, leaf("a"))
+    edited = tmp_path / "edited"
+    approval = "<$k-review><verdict>APPROVED</verdict></$k-review>"
+    configure(
+        demo,
+        agent="command",
+        # The reviewers must still be there when the task is edited.
+        command__run=f"""told=$(cat); k=code; case "$told" in *'"kind":"spec"'*) k=spec;; esac
+        case "$told" in *'"review":'*) ;; *) echo x >x.txt; exit 0;; esac
+        until [ -e '{edited}' ]; do sleep 0.01; done
+        echo "{approval}" """,
+    )
 
     class Editor(Person):
         def notify(self, event: Event) -> None:
             super().notify(event)
             if isinstance(event, RunStarted) and len(reviews(demo)) == 1:
-                # The reviewer must still be there when the task is edited.
-                os.kill(event.pid, signal.SIGSTOP)
                 with pytest.raises(RequestError, match="reviewers are looking at the change of a"):
                     set_status(open_at(demo), "a", Status.DONE)
-                wanted = replace(leaf("a", CLEAR), acceptance_criteria=("It has two lines.",))
+                wanted = replace(leaf("a"), acceptance_criteria=("It has two lines.",))
                 put_plan(demo, replace(wanted, status=Status.IN_PROGRESS))
-                os.kill(event.pid, signal.SIGCONT)
+                edited.touch()
 
     person = Editor()
     assert execute(demo, person).text == "every task is done"

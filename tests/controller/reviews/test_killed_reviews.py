@@ -14,7 +14,17 @@ from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
 from tests import preloaded
-from tests.controller.support import Person, configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import (
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+    store_at,
+)
 from tests.support import commit
 
 PATIENCE_SECONDS = 60.0
@@ -32,7 +42,7 @@ def demo(repo: Path) -> Path:
 
 
 def reviews(repo: Path) -> list[Run]:
-    return list(open_at(repo).store.records.reviews(leaf("a").id).runs)
+    return list(store_at(repo).records.reviews(leaf("a").id).runs)
 
 
 def ends(repo: Path) -> list[tuple[RunStatus, TerminalReason | None]]:

@@ -46,6 +46,7 @@ from tests.controller.support import (
     put_plan,
     run_to_stop,
     status,
+    store_at,
 )
 from tests.support import commit, write
 
@@ -82,12 +83,12 @@ def family(demo: Path, prompt: str = ASKS_FOR_LINE, feedback: str = "append a.tx
 
 
 def reviews(repo: Path, parent: str = "p") -> list[Run]:
-    runs = open_at(repo).store.records.history(TaskId(parent)).runs
+    runs = store_at(repo).records.history(TaskId(parent)).runs
     return [run for run in runs if run.run_type is RunType.REVIEW]
 
 
 def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
-    return open_at(repo).store.records.history(TaskId(task_id)).own
+    return store_at(repo).records.history(TaskId(task_id)).own
 
 
 def feedback_of(repo: Path) -> dict[str, str]:
@@ -534,7 +535,7 @@ def test_what_the_go_program_marked_done_stays_but_what_it_left_owed_stops_the_f
     configure(demo, execution__parentReviewEnabled="false")
     execute(demo)
     stamp = "2026-01-01T00:00:00Z"
-    with open_at(demo).store.transaction() as transaction:
+    with store_at(demo).transaction() as transaction:
         left = Feedback(
             parent_task_id=TaskId("p"),
             review_run_id=runs_of(demo, "a")[0].id,
@@ -579,8 +580,8 @@ def test_feedback_whose_child_was_just_saved_as_done_is_owed_no_more(demo: Path)
     workspace = open_at(demo)
     kept = workspace.plan_state().feedback[TaskId("a")]
     set_status(workspace, "a", Status.DONE)
-    settled_at = open_at(demo).store.plan().tasks[TaskId("a")].updated_at
-    with open_at(demo).store.transaction() as transaction:
+    settled_at = store_at(demo).plan().tasks[TaskId("a")].updated_at
+    with store_at(demo).transaction() as transaction:
         transaction.save_feedback(TaskId("a"), kept.settled(settled_at))
     assert feedback_of(demo) == {}
     edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))

@@ -19,6 +19,7 @@ from tests.controller.support import (
     parent_of,
     perform,
     put_plan,
+    store_at,
 )
 from tests.support import commit, git
 
@@ -53,7 +54,7 @@ def flagged(repo: Path) -> Path:
 
 
 def _runs(repo: Path, task_id: str) -> tuple[Run, ...]:
-    return open_at(repo).store.records.history(TaskId(task_id)).runs
+    return store_at(repo).records.history(TaskId(task_id)).runs
 
 
 def _resume(repo: Path, task_id: str) -> Run:

@@ -144,6 +144,8 @@ def test_ctrl_c_in_the_pager_leaves_us_alive(repo: Path, tmp_path: Path) -> None
     terminal.sendline("")
     terminal.expect("pager ends")
     terminal.expect(r"alive \d+")
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
 
 

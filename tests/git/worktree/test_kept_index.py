@@ -95,6 +95,11 @@ def edit_unseen(repo: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+def make_directory(repo: Path) -> None:
+    (repo / "f").rename(repo / "f.old")
+    edit(repo, {"f/f": "1"})
+
+
 def convert(repo: Path) -> None:
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     write(repo, {".git/info/attributes": "* filter=up\n"})
@@ -136,9 +141,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a tracked directory that is a link": lambda repo: link(repo, "dir", "sub"),
     "a file that is a link": lambda repo: link(repo, "f", "new"),
     "a directory that is a file": lambda repo: git(repo, "clean", "-fdq", "sub") or edit(repo, {"sub": "1"}),
-    "a file that is a directory": lambda repo: (
-        (repo / "f").rename(repo / "f.old") and edit(repo, {"f/f": "1"})
-    ),
+    "a file that is a directory": make_directory,
     "staged": lambda repo: git(repo, "add", "-A"),
     "committed": lambda repo: git(repo, "commit", "-qam", "all"),
     "an intent to add": lambda repo: git(repo, "add", "-N", "new"),

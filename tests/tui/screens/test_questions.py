@@ -9,7 +9,7 @@ from textual.widgets import Input
 from git_blackbird.model.entities.run import Question, RunFields, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import QuestionScreen
-from tests.controller.support import leaf, open_at, put_plan, runs_of
+from tests.controller.support import leaf, put_plan, runs_of, store_at
 from tests.model.building import run, task
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
@@ -83,7 +83,7 @@ def test_another_answer_is_written_and_gone_back_to(planned: Path) -> None:
 
 def put_questions(repo: Path, *questions: Question) -> None:
     put_plan(repo, task("alpha"))
-    with open_at(repo).store.transaction() as transaction:
+    with store_at(repo).transaction() as transaction:
         transaction.save_run(
             run(1, RunStatus.WAITING_USER, "alpha", provider="demo").with_fields(
                 RunFields(questions=questions)
