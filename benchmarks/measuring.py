@@ -55,6 +55,28 @@ def run_call(work: Callable[[], object]) -> Sample:
     return Sample(wall * 1000, (_cpu_seconds() - cpu) * 1000)
 
 
+_RESET_PEAK = "5"
+
+
+def forget_peak(pid: int | str = "self") -> float:
+    """Return the memory a process takes now, in megabytes; its peak is counted from here on.
+
+    Not ``ru_maxrss``, which also counts what the process took that started this one.
+    """
+    Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
+    return _memory(pid, "VmRSS")
+
+
+def peak(pid: int | str = "self") -> float:
+    """Return the most memory a process took since then, in megabytes."""
+    return _memory(pid, "VmHWM")
+
+
+def _memory(pid: int | str, name: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
+
+
 def _cpu_seconds() -> float:
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))

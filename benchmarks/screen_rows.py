@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.bench import Bench, file_name, say
-from benchmarks.measuring import Row, Sample
+from benchmarks.measuring import Row, Sample, forget_peak, peak
 from benchmarks.plan_rows import build_run, task_id
 from benchmarks.screen import Screen
 from benchmarks.snapshot_rows import FILES, QUICK_FILES
@@ -127,7 +127,7 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
             shown.move_to_end()
             shown.wait_for(b"x Run")
             shown.drain()
-            before = shown.forget_peak()
+            before = forget_peak(shown.pid)
             if rounds:
                 shown.press(b"x", b"starting")
             else:
@@ -135,7 +135,7 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
                 time.sleep(_IGNORED_SECONDS)
                 shown.press(b"2\r", b"starting")
             rounds.append(list(_up_and_down_until(shown, b"completed")))
-            grown.append(shown.peak() - before)
+            grown.append(peak(shown.pid) - before)
         (repo / "blackbird.plan.json").write_bytes(plan)
         shutil.rmtree(repo / ".blackbird" / "runs" / last)
     most = statistics.median(grown)
