@@ -129,7 +129,11 @@ class StreamSanitizer:
     def feed(self, data: bytes) -> str:
         """Add the next piece; return what can be shown by now."""
         text = self._held + self._decoder.decode(data)
-        unfinished = None if _is_harmless(text) else re.search(_UNFINISHED, text)
+        if _is_harmless(text):
+            self._held = ""
+            self._ends_line = text.endswith("\n") if text else self._ends_line
+            return text
+        unfinished = re.search(_UNFINISHED, text)
         cut = len(text) if unfinished is None else unfinished.start()
         if len(text) - cut > _MAX_HELD:
             cut = len(text)
