@@ -26,6 +26,7 @@ class Bench:
     place: Path
     ruler: Ruler
     quick: bool
+    huge: bool
 
     @cached_property
     def environ(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The application in a terminal, for row 16: keys are sent, and what is painted is read."""
+"""The application in a terminal, for row 17: keys are sent, and what is painted is read."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ from typing import Self
 
 from benchmarks.bench import Bench
 from benchmarks.measuring import Sample
-from benchmarks.plan_rows import task_id
+from benchmarks.plans import task_id
 
 _PATIENCE_SECONDS = 60.0
 _QUIET_SECONDS = 0.3
