@@ -38,8 +38,8 @@ def save_plan(repo: Path, tasks: Iterable[Task]) -> None:
 
 
 def choose_agent(bench: Bench, repo: Path, agent: str, **values: str) -> None:
-    """Choose an agent; ``values`` are other keys of the configuration, ``__`` for a point."""
-    for key, value in {"agent": agent, **values}.items():
+    """Choose an agent, which may change nothing; ``values`` are other keys, with ``__`` for a point."""
+    for key, value in {"agent": agent, "execution__acceptNoChange": "true", **values}.items():
         bench.git(repo, "config", f"blackbird.{key.replace('__', '.')}", value)
 
 
