@@ -70,11 +70,30 @@ def files_of_settings(repo: Repository) -> tuple[Path, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    done = repo.git("config", "--list", "--name-only", "--show-origin", "-z")
-    origins = dict.fromkeys(done.out.split(b"\0")[:-1:2])
-    files = [origin.removeprefix(b"file:") for origin in origins if origin.startswith(b"file:")]
-    named = (repo.top / os.fsdecode(file) for file in files)
-    return tuple(dict.fromkeys((*_places(repo), *named)))
+    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in _files_with_values(repo)))))
+
+
+def files_of_rules(repo: Repository) -> tuple[Path, ...]:
+    """List the files outside the worktree that say how its files are converted, and which are ignored.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    listed = list(_files_with_values(repo))
+    values = dict(item.partition("\n")[::2] for _, item in listed)
+    names = (("core.excludesfile", "ignore"), ("core.attributesfile", "attributes"))
+    chosen = (_expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}") for key, name in names)
+    info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
+    # An include may depend on the branch.
+    fixed = (*info, Path("/etc/gitattributes"), repo.git_dir / "HEAD")
+    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in listed), *chosen, *fixed)))
+
+
+def _files_with_values(repo: Repository) -> Iterator[tuple[Path, str]]:
+    """Return the values in git's configuration files, each with its file, and below its key on a line."""
+    fields = repo.git("config", "--list", "--show-origin", "-z").out.split(b"\0")[:-1]
+    for origin, item in zip(fields[::2], fields[1::2], strict=True):
+        if origin.startswith(b"file:"):
+            yield repo.top / os.fsdecode(origin.removeprefix(b"file:")), os.fsdecode(item)
 
 
 def _places(repo: Repository) -> Iterator[Path]:
@@ -86,7 +105,19 @@ def _places(repo: Repository) -> Iterator[Path]:
         yield repo.top / elsewhere
     elif home:
         yield Path(home) / ".gitconfig"
-        yield Path(repo.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / "config"
+        yield _user_folder(repo) / "config"
+
+
+def _user_folder(repo: Repository) -> Path:
+    """Return the user's folder of git's files."""
+    environ = repo.environ
+    return Path(environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config") / "git"
+
+
+def _expanded(repo: Repository, name: str) -> Path:
+    """Return the path that git takes a configured name for."""
+    home = repo.environ.get("HOME", "")
+    return repo.top / (f"{home}{name[1:]}" if name.startswith("~/") else os.path.expanduser(name))  # noqa: PTH111
 
 
 def list_own_keys(repo: Repository) -> tuple[str, ...]:
