@@ -68,13 +68,15 @@ def main() -> int:
     if unknown:
         parser.error(f"no such row: {', '.join(unknown)}")
     names = chosen.rows or [name for name in ROWS if not chosen.check or name not in _WITHOUT_LIMIT]
-    place = chosen.keep.absolute() if chosen.keep else Path(tempfile.mkdtemp(prefix="benchmarks-"))
+    # Nothing else that is in the folder is touched.
+    keep = chosen.keep and chosen.keep.absolute() / "benchmarks"
+    place = keep or Path(tempfile.mkdtemp(prefix="benchmarks-"))
     bench = Bench(place, Ruler(chosen.rounds, chosen.cpu), chosen.quick, chosen.huge)
     try:
         over = [row for row in _measured(bench, names) if not row.holds]
     finally:
         bench.tidy()
-        if not chosen.keep:
+        if not keep:
             shutil.rmtree(place, ignore_errors=True)
     if chosen.check and over:
         print("over the limit:", *(f"{row.name} {row.what}" for row in over), sep="\n  ")

@@ -136,9 +136,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a tracked directory that is a link": lambda repo: link(repo, "dir", "sub"),
     "a file that is a link": lambda repo: link(repo, "f", "new"),
     "a directory that is a file": lambda repo: git(repo, "clean", "-fdq", "sub") or edit(repo, {"sub": "1"}),
-    "a file that is a directory": lambda repo: (
-        (repo / "f").rename(repo / "f.old") and edit(repo, {"f/f": "1"})
-    ),
+    "a file that is a directory": lambda repo: [
+        (repo / "f").rename(repo / "f.old"),
+        edit(repo, {"f/f": "1"}),
+    ],
     "staged": lambda repo: git(repo, "add", "-A"),
     "committed": lambda repo: git(repo, "commit", "-qam", "all"),
     "an intent to add": lambda repo: git(repo, "add", "-N", "new"),
