@@ -14,8 +14,8 @@ from benchmarks.startup_rows import starting
 from git_blackbird.model.entities.status import Status
 
 _FEW = 100
-_FURTHER = 10
-_MOST_ROUNDS = 5
+_FURTHER = 5
+_MOST_ROUNDS = 3
 _STATUS_MS = 1000.0
 _STATUS_MEGABYTES = 120.0
 _FIRST_START_MS = 1500.0
