@@ -163,7 +163,7 @@ def render_row(row: Row) -> str:
     """Write one line of the table."""
     most = None if row.most is None else f"{row.most:.0f} {row.unit}"
     limit = " or ".join(filter(None, (None if row.limit is None else f"{row.limit:.2f}", most)))
-    verdict = "OVER" if not row.holds else "holds" if limit or row.remark else ""
+    verdict = "OVER" if not row.holds else "holds" if limit else ""
     remark = f"  ({'' if row.is_right else 'NOT '}{row.remark})" if row.remark else ""
     reference = "" if row.reference is None else f"{row.reference:.1f}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
