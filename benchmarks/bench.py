@@ -26,6 +26,7 @@ class Bench:
     place: Path
     ruler: Ruler
     quick: bool
+    huge: bool
 
     @cached_property
     def environ(self) -> dict[str, str]:
@@ -95,7 +96,9 @@ class Bench:
     def tidy(self) -> None:
         """Remove what the rows have made; the installation stays."""
         for path in self.place.iterdir():
-            if path.name != "venv":
+            if path.is_file():
+                path.unlink()
+            elif path.name != "venv":
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench, file_name
 from benchmarks.measuring import Row, Sample, Turn, compare, run_process
+from benchmarks.plans import build_tasks, save_plan
 
 _FILES = 50
 _RUN_ID = "0199f3a0c0000001"
@@ -15,6 +16,9 @@ _numbers = count()
 def idle_commit(bench: Bench) -> Iterator[Row]:
     """Row 3: no run is active; against a hook that does nothing at all."""
     ours, other = (bench.make_repository(f"row-3-{side}", _FILES) for side in ("ours", "exit-0"))
+    # Without a plan the hook looks at no message.
+    save_plan(ours, build_tasks(range(10)))
+    save_plan(other, build_tasks(range(10)))
     install(bench, ours)
     hook = other / ".git" / "hooks" / "post-commit"
     hook.parent.mkdir(exist_ok=True)

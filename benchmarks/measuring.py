@@ -55,6 +55,28 @@ def run_call(work: Callable[[], object]) -> Sample:
     return Sample(wall * 1000, (_cpu_seconds() - cpu) * 1000)
 
 
+_RESET_PEAK = "5"
+
+
+def forget_peak(pid: int | str = "self") -> float:
+    """Return the memory a process takes now, in megabytes; its peak is counted from here on.
+
+    Not ``ru_maxrss``, which also counts what the process took that started this one.
+    """
+    Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
+    return _memory(pid, "VmRSS")
+
+
+def peak(pid: int | str = "self") -> float:
+    """Return the most memory a process took since then, in megabytes."""
+    return _memory(pid, "VmHWM")
+
+
+def _memory(pid: int | str, name: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
+
+
 def _cpu_seconds() -> float:
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
@@ -64,6 +86,11 @@ def in_turns(turns: Sequence[Turn], rounds: int) -> list[list[Sample]]:
     """Take each turn once without counting it, then all of them in each round; gives a column for each."""
     for turn in turns:
         turn()
+    return take_rounds(turns, rounds)
+
+
+def take_rounds(turns: Sequence[Turn], rounds: int) -> list[list[Sample]]:
+    """Take all turns in each round; gives a column for each."""
     columns: list[list[Sample]] = [[] for _ in turns]
     for _ in range(rounds):
         for column, turn in zip(columns, turns, strict=True):
@@ -93,45 +120,55 @@ class Ruler:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a figure of ours, the reference's, and what their ratio may be.
+    """One line of the table: a figure of ours, the reference's, their ratio, and what is allowed.
 
-    ``or_below`` is a figure that is good enough whatever the ratio, ``is_right`` a second condition, which
-    ``remark`` puts in words.
+    ``limit`` is for the ratio, ``most`` for the figure of ours; one of them is enough, and without either
+    nothing is owed. ``is_right`` is a further condition, which ``remark`` puts in words. Where there is
+    nothing to compare with, the reference is None.
     """
 
     name: str
     what: str
     ours: float
-    reference: float
-    ratio: float
-    limit: float
+    reference: float | None = None
+    ratio: float | None = None
+    limit: float | None = None
     unit: str = "ms"
-    or_below: float | None = None
+    most: float | None = None
     remark: str = ""
     is_right: bool = True
 
     @property
     def holds(self) -> bool:
         """Whether the row is within its limit."""
-        enough = self.ratio <= self.limit or (self.or_below is not None and self.ours <= self.or_below)
-        return enough and self.is_right
+        bounds = ((self.ratio, self.limit), (self.ours, self.most))
+        within = [figure <= bound for figure, bound in bounds if figure is not None and bound is not None]
+        return self.is_right and (any(within) or not within)
 
 
-def compare(  # a row of the table
-    ruler: Ruler, name: str, what: str, limit: float, ours: Turn, reference: Turn
-) -> Row:
-    """Time two sides in turns and make a row of it."""
-    mine, other = in_turns((ours, reference), ruler.rounds)
-    return Row(name, what, ruler.figure(mine), ruler.figure(other), ruler.ratio(mine, other), limit)
+def compare(ruler: Ruler, name: str, what: str, limit: float | None, *sides: Turn) -> Row:
+    """Time ours and its reference in turns and make a row of it."""
+    ours, reference = in_turns(sides, ruler.rounds)
+    return row_of(ruler, name, what, limit, ours, reference)
+
+
+def row_of(ruler: Ruler, name: str, what: str, limit: float | None, *sides: Sequence[Sample]) -> Row:
+    """Make a row of what was measured of ours and of its reference in the same rounds."""
+    ours, reference = sides
+    figures = (ruler.figure(ours), ruler.figure(reference), ruler.ratio(ours, reference))
+    return Row(name, what, *figures, limit)
 
 
 def render_row(row: Row) -> str:
     """Write one line of the table."""
-    limit = f"{row.limit:.2f}" + ("" if row.or_below is None else f" or {row.or_below:.0f} {row.unit}")
-    verdict = "holds" if row.holds else "OVER"
+    most = None if row.most is None else f"{row.most:.0f} {row.unit}"
+    limit = " or ".join(filter(None, (None if row.limit is None else f"{row.limit:.2f}", most)))
+    verdict = "OVER" if not row.holds else "holds" if limit else ""
     remark = f"  ({'' if row.is_right else 'NOT '}{row.remark})" if row.remark else ""
-    figures = f"{row.ours:10.1f} {row.reference:10.1f} {row.unit:3} {row.ratio:7.2f}  {limit:14}"
-    return f"{row.name:4} {row.what:58.58} {figures} {verdict}{remark}"
+    reference = "" if row.reference is None else f"{row.reference:.1f}"
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+    figures = f"{row.ours:10.1f} {reference:>10} {row.unit:3} {ratio:>7}  {limit:14}"
+    return f"{row.name:4} {row.what:60.60} {figures} {verdict}{remark}"
 
 
-HEADING = f"{'row':4} {'what':58} {'ours':>10} {'reference':>10}     {'ratio':>7}  {'limit':14} verdict"
+HEADING = f"{'row':4} {'what':60} {'ours':>10} {'reference':>10}     {'ratio':>7}  {'limit':14} verdict"

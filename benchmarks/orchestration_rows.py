@@ -1,123 +1,191 @@
 """Rows 9 and 10: what a run costs beside its agent, and whether that grows with the plan."""
 
 import dataclasses
-import json
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 from pathlib import Path
 
 from benchmarks.bench import Bench, say
-from benchmarks.measuring import Row, Sample, run_call, run_process
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.timestamps import seconds_between
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.storage.plan_file import render_plan
+from benchmarks.measuring import Row, Ruler, Sample, Turn, run_call, run_process, take_rounds
+from benchmarks.plans import PLAN, build_tasks, choose_agent, execute, save_plan
 
 _FILES = 50
-_SIZES = (100, 1000)
-_HUNDRED = 100
+_FEW, _MANY, _HUGE = 100, 1_000, 10_000
+# So many tasks are executed in a turn.
+_TAKEN = 100
+_MOST_ROUNDS = 3
+_LEAVES_LINE = 'echo more >"$BLACKBIRD_TASK_ID.txt"'
+_LEAVES_MEGABYTES = 'head -c 2000000 /dev/urandom >"$BLACKBIRD_TASK_ID.bin"'
 _REFERENCE = b"0" * 40 + b"\n"
-_STAMP = "2026-01-02T03:04:05Z"
+_places = count()
+
+Column = Sequence[Sample]
 
 
 @dataclass(frozen=True)
-class Executed:
-    """One execute of so many tasks: how long it took, and what each of them wrote."""
+class Side:
+    """A hundred tasks in each round, and the same parts bare, as many files in the worktree."""
 
-    tasks: int
-    took: Sample
-    bare: Sample
-    starts: tuple[str, ...]
-    record_bytes: int
-    plan_bytes: int
+    ours: Column
+    bare: Column
+
+    def __add__(self, other: "Side") -> "Side":
+        return Side(_sums(self.ours, other.ours), _sums(self.bare, other.bare))
+
+
+def _sums(one: Column, other: Column) -> Column:
+    return [left + right for left, right in zip(one, other, strict=True)]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A plan of a hundred tasks, and the first and the last hundred of a larger one, in the same rounds."""
+
+    small: Side
+    first: Side
+    last: Side
 
 
 def per_task(bench: Bench) -> Iterator[Row]:
-    """Row 9: against the parts that cannot be left out, done bare."""
-    for tasks in _SIZES:
-        done = _executed(bench, tasks)
-        ours, bare = (
-            (sample.cpu if bench.ruler.by_cpu else sample.wall) / tasks for sample in (done.took, done.bare)
-        )
-        remark = (
-            f"bare: 1 process; 2 times git update-index --refresh and git write-tree; "
-            f"2 records of {done.record_bytes} and 2 plans of {done.plan_bytes} bytes, fsynced; "
-            f"1 plan, its place and 2 references, not fsynced"
-        )
-        what = f"a run of an agent that does nothing, {tasks} tasks / its parts bare"
-        yield Row("9", what, ours, bare, ours / bare, 1.8, remark=remark)
+    """Row 9: against the parts that cannot be left out, done bare in the same rounds."""
+    for tasks in _sizes(bench):
+        measured = _measured(bench, tasks)
+        if tasks == _MANY:
+            yield _against_bare(bench, f"{_FEW} tasks", measured.small, 1)
+        yield _against_bare(bench, f"{tasks} tasks", measured.first + measured.last, 2)
+    say(f"executing {_FEW} tasks that leave 2 MB each")
+    (large,) = _take(bench, [_prepared(bench, _FEW, 0, _LEAVES_MEGABYTES)])
+    yield _against_bare(bench, f"{_FEW} tasks of 2 MB", large, 1)
 
 
 def growth(bench: Bench) -> Iterator[Row]:
-    """Row 10: by the times at which the records began, the last hundred against the first."""
-    starts = _executed(bench, max(_SIZES)).starts
-    first = seconds_between(starts[0], starts[_HUNDRED])
-    last = seconds_between(starts[-1 - _HUNDRED], starts[-1])
-    assert first is not None
-    assert last is not None
-    ours, reference = (seconds * 1000 / _HUNDRED for seconds in (last, first))
-    what = f"a run, the last hundred of {max(_SIZES)} / the first"
-    yield Row("10", what, ours, reference, ours / reference, 1.3)
+    """Row 10: the last hundred of a plan against its first, and a large plan against a small one."""
+    for tasks in _sizes(bench):
+        measured = _measured(bench, tasks)
+        first, last, small = measured.first, measured.last, measured.small
+        remark = f"bare it is {_ruler(bench).ratio(last.bare, first.bare):.2f}"
+        what = f"a run, the last hundred of {tasks} / the first"
+        yield dataclasses.replace(_row(bench, "10", what, 1.1, (last.ours, first.ours, 1)), remark=remark)
+        what = f"a run of {tasks} tasks / of {_FEW}"
+        yield _row(bench, "10", what, 1.1, ((first + last).ours, (small + small).ours, 2))
 
 
-_executions: dict[int, Executed] = {}
+def _sizes(bench: Bench) -> tuple[int, ...]:
+    return (_MANY, _HUGE) if bench.huge else (_MANY,)
 
 
-def _executed(bench: Bench, tasks: int) -> Executed:
-    if tasks not in _executions:
-        _executions[tasks] = _execute(bench, tasks)
-    return _executions[tasks]
+def _ruler(bench: Bench) -> Ruler:
+    return Ruler(min(bench.ruler.rounds, _MOST_ROUNDS), bench.ruler.by_cpu)
 
 
-def _execute(bench: Bench, tasks: int) -> Executed:
+def _against_bare(bench: Bench, what: str, side: Side, hundreds: int) -> Row:
+    remark = (
+        "bare: the agent's process; 2 times git add -A and git write-tree; 2 records, 2 plans fsynced; "
+        "1 plan, its place and 2 references, not fsynced"
+    )
+    what = f"a run that leaves a file, {what} / its parts bare"
+    row = _row(bench, "9", what, 1.8, (side.ours, side.bare, hundreds))
+    return dataclasses.replace(row, remark=remark)
+
+
+def _row(bench: Bench, name: str, what: str, limit: float, sides: tuple[Column, Column, int]) -> Row:
+    """Make a row of the times of one task, in columns of so many hundreds."""
+    (ours, other, hundreds), ruler = sides, _ruler(bench)
+    mine, reference = (ruler.figure(column) / hundreds / _TAKEN for column in (ours, other))
+    return Row(name, what, mine, reference, ruler.ratio(ours, other), limit)
+
+
+@cache
+def _measured(bench: Bench, tasks: int) -> Measured:
     say(f"executing {tasks} tasks")
-    repo = bench.make_repository(f"row-9-{tasks}", _FILES)
-    plan = {task_id(number): build_task(number) for number in range(tasks)}
-    (repo / "blackbird.plan.json").write_bytes(render_plan(Plan(plan)))
-    bench.git(repo, "config", "blackbird.agent", "command")
-    bench.git(repo, "config", "blackbird.command.run", "true")
-    bench.git(repo, "config", "blackbird.execution.acceptNoChange", "true")
-    took = run_process((bench.program, "execute", "--no-input"), bench.environ, repo)
-    records = sorted((repo / ".blackbird" / "runs").glob("*/*.json"))
-    assert len(records) == tasks, len(records)
-    starts = sorted(str(json.loads(path.read_bytes())["startedAt"]) for path in records)
-    record, planned = records[-1].read_bytes(), (repo / "blackbird.plan.json").read_bytes()
-    bare = _bare(bench, repo, tasks, (record, planned))
-    return Executed(tasks, took, bare, tuple(starts), len(record), len(planned))
+    stages = [(_FEW, 0), (tasks, 0), (tasks, tasks - _TAKEN)]
+    return Measured(*_take(bench, [_prepared(bench, size, done, _LEAVES_LINE) for size, done in stages]))
 
 
-def task_id(number: int) -> TaskId:
-    return TaskId(f"t{number:04}")
+def _take(bench: Bench, repos: Sequence[Path]) -> list[Side]:
+    say(f"executing {len(repos)} times {_TAKEN} tasks and their parts, in {_ruler(bench).rounds} rounds")
+    turns = [turn for repo in repos for turn in (_executing(bench, repo), _bare(bench, repo))]
+    columns = take_rounds(turns, _ruler(bench).rounds)
+    for repo in repos:
+        shutil.rmtree(repo)
+    return [Side(ours, bare) for ours, bare in zip(columns[::2], columns[1::2], strict=True)]
 
 
-def build_task(number: int) -> Task:
-    return dataclasses.replace(new_task(task_id(number), f"Do part {number}", _STAMP), prompt="Do nothing.")
+def _prepared(bench: Bench, tasks: int, done: int, command: str) -> Path:
+    """Make a repository with a plan of so many tasks and one more, and execute some of them."""
+    repo = bench.make_repository(f"row-9-{next(_places)}", _FILES)
+    save_plan(repo, build_tasks(range(tasks + 1)))
+    choose_agent(bench, repo, "command", command__run=command)
+    if done:
+        execute(bench, repo, done)
+    return repo
 
 
-def _bare(bench: Bench, repo: Path, tasks: int, contents: tuple[bytes, bytes]) -> Sample:
-    """Do what cannot be left out so many times."""
-    place = repo.with_name(f"{repo.name}-bare")
-    place.mkdir()
-    environ = {**bench.environ, "GIT_INDEX_FILE": str(place / "index")}
+def _in_copy(bench: Bench, source: Path, work: Callable[[Path, int], Sample]) -> Turn:
+    """Work in a copy: on one task first, which meets new files, and then on a hundred, which count."""
 
-    def work() -> None:
-        for number in range(tasks):
-            subprocess.run(("/bin/sh", "-c", "true"), cwd=repo, env=bench.environ, check=True)
-            for turn in range(2):
-                shutil.copy2(repo / ".git" / "index", place / "index")
-                for command in (("update-index", "-q", "--refresh"), ("write-tree",)):
-                    run_process(("git", *command), environ, repo)
-                for name, data in zip((f"{number}.json", "plan.json"), contents, strict=True):
-                    save(place / f"{turn}.tmp", place / name, data)
-                replace(place / f"{turn}.tmp", place / f"{number}.ref", _REFERENCE)
+    def turn() -> Sample:
+        copy = source.with_name(f"row-9-copy-{next(_places)}")
+        bench.run("cp", "-a", str(source), str(copy), cwd=bench.place)
+        work(copy, 1)
+        sample = work(copy, _TAKEN)
+        shutil.rmtree(copy)
+        return sample
+
+    return turn
+
+
+def _executing(bench: Bench, source: Path) -> Turn:
+    return _in_copy(bench, source, lambda copy, tasks: execute(bench, copy, tasks))
+
+
+def _bare(bench: Bench, source: Path) -> Turn:
+    """Do what cannot be left out; the agent is started as in the other side."""
+    command = bench.git(source, "config", "blackbird.command.run").strip()
+    record = _sample_record(bench, command)
+
+    def work(copy: Path, tasks: int) -> Sample:
+        def some() -> None:
+            for _ in range(tasks):
+                _do_bare(bench, copy, command, record)
+
+        return run_call(some)
+
+    return _in_copy(bench, source, work)
+
+
+@cache
+def _sample_record(bench: Bench, command: str) -> bytes:
+    """Return the record of a run of such a task: they are as large."""
+    repo = _prepared(bench, 1, 1, command)
+    (record,) = (repo / ".blackbird" / "runs").glob("*/*.json")
+    return record.read_bytes()
+
+
+def _do_bare(bench: Bench, repo: Path, command: str, record: bytes) -> None:
+    private = repo / ".git" / "bare"
+    if not private.exists():
+        private.mkdir()
+        shutil.copy2(repo / ".git" / "index", private / "index")
+    number = next(_places)
+    environ = {**bench.environ, "GIT_INDEX_FILE": str(private / "index")}
+    plan = (repo / PLAN).read_bytes()
+    for turn in range(2):
+        for arguments in (("add", "-A"), ("write-tree",)):
+            run_process(("git", *arguments), environ, repo)
+        replace(private / "tmp", private / f"{number}.ref", _REFERENCE)
+        save(private / "tmp", private / f"{number}.json", record)
+        save(private / "tmp", private / "plan.json", plan)
+        if turn == 0:
             # The copy of the plan that is kept while an agent works, and where the plan lies.
-            for name, data in (("known.json", contents[1]), ("known.place", bytes(place))):
-                replace(place / "known.tmp", place / name, data)
-
-    return run_call(work)
+            replace(private / "tmp", private / "known.json", plan)
+            replace(private / "tmp", private / "known.place", bytes(repo))
+            named = {**bench.environ, "BLACKBIRD_TASK_ID": f"bare{number}"}
+            run_process(("/bin/sh", "-c", command), named, repo)
 
 
 def save(temporary: Path, target: Path, data: bytes) -> None:

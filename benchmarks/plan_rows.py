@@ -1,25 +1,20 @@
 """Rows 12 and 14: many records, and a large plan."""
 
-import json
-import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.bench import Bench, say
-from benchmarks.measuring import Row, compare, in_turns, run_call, run_process
-from git_blackbird.model.base.ids import TaskId, build_run_id
-from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
+from benchmarks.measuring import Row, Sample, Turn, compare
+from benchmarks.plans import PLAN, save_plan, save_records, task_id
+from benchmarks.startup_rows import starting
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
-from git_blackbird.storage.plan_file import parse_plan, render_plan
-from git_blackbird.storage.records import render_record
 
 TASKS = 10_000
-CHILDREN = 9
+_CHILDREN = 9
 RUNS_OF_TASK = 10
-_BEGAN = 1_767_323_045 * 10**9
-_MINUTE = 60 * 10**9
 _RUNS_MS = 150.0
 
 
@@ -27,80 +22,61 @@ def newest_runs(bench: Bench) -> Iterator[Row]:
     """Row 12: the newest 20 of 100,000 records over 10,000 tasks; against 1,000 over 100."""
     few, many = bench.make_repository("row-12-few", 1), bench.make_repository("row-12-many", 1)
     say("writing 101,000 records")
-    save_records(few, TASKS // 100)
-    save_records(many, TASKS)
-    turns = [
-        lambda repo=repo: run_process((bench.program, "runs"), bench.environ, repo) for repo in (many, few)
-    ]
-    ours, other = in_turns(turns, bench.ruler.rounds)
-    ruler = bench.ruler
+    save_records(few, TASKS // 100, RUNS_OF_TASK)
+    save_records(many, TASKS, RUNS_OF_TASK)
     what = "runs: the newest 20 of 100,000 records / of 1,000"
-    figures = (ruler.figure(ours), ruler.figure(other), ruler.ratio(ours, other))
-    yield Row("12", what, *figures, limit=2.0, or_below=_RUNS_MS)
-
-
-def save_records(repo: Path, tasks: int) -> None:
-    """Write ten records for each of so many tasks, in the order of their times."""
-    for turn in range(RUNS_OF_TASK):
-        for number in range(tasks):
-            moment = _BEGAN + (turn * tasks + number) * _MINUTE // 10
-            run = build_run(task_id(number), moment)
-            folder = repo / ".blackbird" / "runs" / run.task_id
-            if turn == 0:
-                folder.mkdir(parents=True)
-            (folder / f"{run.id}.json").write_bytes(render_record(run))
-            os.utime(folder, ns=(moment, moment))
-
-
-def build_run(task: TaskId, moment: int) -> Run:
-    return Run(
-        id=build_run_id(moment, 0),
-        task_id=task,
-        provider="command",
-        provider_session_ref="session",
-        started_at=format_timestamp(moment),
-        completed_at=format_timestamp(moment + _MINUTE),
-        status=RunStatus.SUCCESS,
-        exit_code=0,
-        stdout="what the agent printed, in the end\n" * 10,
-        context={"schemaVersion": 1, "task": {"id": task, "title": "Do it"}},
-        recorder=RECORDER,
-        base_tree="0" * 40,
-        head_tree="0" * 40,
-    )
+    sides = [starting(bench, repo, bench.program, "runs") for repo in (many, few)]
+    yield replace(compare(bench.ruler, "12", what, 2.0, *sides), most=_RUNS_MS)
 
 
 def loading(bench: Bench) -> Iterator[Row]:
     """Row 14: load and validate 10,000 tasks; against ``json.loads`` of their bytes."""
-    data = render_plan(build_plan())
-    yield compare(
-        bench.ruler,
-        "14",
-        f"load and validate a plan of {TASKS} tasks / json.loads",
-        3.0,
-        lambda: run_call(lambda: parse_plan(data, "plan")),
-        lambda: run_call(lambda: json.loads(data)),
-    )
+    save_plan(bench.place, _groups())
+    path = bench.place / PLAN
+    what = f"load and validate a plan of {TASKS} tasks / json.loads"
+    sides = (_loading(bench, path, *call) for call in (_PARSE_PLAN, _LOADS))
+    yield compare(bench.ruler, "14", what, 3.0, *sides)
 
 
-def build_plan(tasks: int = TASKS) -> Plan:
+# The collector is told of all that is loaded to that end, and is on from there, as in a command.
+_LOADING = """
+import gc, sys, time
+gc.disable()
+from pathlib import Path
+{}
+data = Path(sys.argv[1]).read_bytes()
+gc.freeze()
+gc.enable()
+began = time.perf_counter(), time.process_time()
+loaded = {}
+print(time.perf_counter() - began[0], time.process_time() - began[1])
+"""
+_PARSE_PLAN = ("from git_blackbird.storage.plan_file import parse_plan", "parse_plan(data, 'plan')")
+_LOADS = ("import json", "json.loads(data)")
+
+
+def _loading(bench: Bench, path: Path, loaded: str, call: str) -> Turn:
+    """Load a plan in a process of its own, whose start does not count."""
+    argv = (bench.python, "-c", _LOADING.format(loaded, call), str(path))
+
+    def turn() -> Sample:
+        wall, cpu = map(float, bench.run(*argv, cwd=bench.place).split())
+        return Sample(wall * 1000, cpu * 1000)
+
+    return turn
+
+
+def _groups() -> Iterator[Task]:
     """Groups of a parent and nine children, each child after the one before; a third is done."""
-    found: dict[TaskId, Task] = {}
-    for number in range(0, tasks, CHILDREN + 1):
-        parent = task_id(number)
-        children = tuple(task_id(number + step) for step in range(1, CHILDREN + 1))
-        found[parent] = build_task(number, children=children)
-        for step, child in enumerate(children, start=1):
+    for number in range(0, TASKS, _CHILDREN + 1):
+        children = tuple(task_id(number + step) for step in range(1, _CHILDREN + 1))
+        yield _build_task(number, children=children)
+        for step in range(1, _CHILDREN + 1):
             deps = (task_id(number + step - 1),) if step > 1 else ()
-            found[child] = build_task(number + step, parent=parent, deps=deps)
-    return Plan(found)
+            yield _build_task(number + step, parent=task_id(number), deps=deps)
 
 
-def task_id(number: int) -> TaskId:
-    return TaskId(f"w_{number:012x}")
-
-
-def build_task(
+def _build_task(
     number: int,
     *,
     parent: TaskId | None = None,

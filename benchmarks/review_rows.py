@@ -7,9 +7,7 @@ from itertools import repeat
 
 from benchmarks.bench import Bench, say
 from benchmarks.measuring import Row, Ruler, Turn, compare, run_process
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, new_task
-from git_blackbird.storage.plan_file import render_plan
+from benchmarks.plans import build_tasks, choose_agent, save_plan, task_id
 from tests.standin.anthropic import Anthropic
 from tests.standin.install import CLAUDE, find_program
 from tests.standin.server import Reply, StandIn, serve
@@ -20,7 +18,6 @@ _LIMIT = 0.55
 # Nearly all of a turn is waiting, and differs little from one turn to the next.
 _MOST_ROUNDS = 3
 _QUICK_ROUNDS = 1
-_STAMP = "2026-01-02T03:04:05Z"
 # Whoever else is started this way waits until the first has ended.
 _IN_TURN = """\
 #!{python} -IS
@@ -80,13 +77,11 @@ def _reviewing(  # a side of the row: who reviews, and how long it takes
     """Let the demo agent make a change; gives the whole command that has it reviewed, and approved."""
     repo = bench.make_repository(f"row-13-{agent}-{side}", _FILES)
     prompt = f"write x.txt one\nspec-sleep {_ANSWER_SECONDS}\ncode-sleep {code_seconds}"
-    task = replace(new_task(TaskId("t"), "Write x.txt", _STAMP), prompt=prompt)
-    (repo / "blackbird.plan.json").write_bytes(render_plan(Plan({task.id: task})))
-    bench.git(repo, "config", "blackbird.agent", "demo")
+    save_plan(repo, [replace(task, prompt=prompt) for task in build_tasks([0])])
+    choose_agent(bench, repo, "demo")
     bench.run(bench.program, "execute", "--no-input", cwd=repo)
-    bench.git(repo, "config", "blackbird.agent", agent)
-    bench.git(repo, "config", "blackbird.claude.path", claude)
-    command = (bench.program, "review", "run", "t")
+    choose_agent(bench, repo, agent, claude__path=claude)
+    command = (bench.program, "review", "run", task_id(0))
     return lambda: run_process(command, environ, repo)
 
 

@@ -1,4 +1,4 @@
-"""The application in a terminal, for row 16: keys are sent, and what is painted is read."""
+"""The application in a terminal, for row 17: keys are sent, and what is painted is read."""
 
 import os
 import pty
@@ -14,14 +14,13 @@ from typing import Self
 
 from benchmarks.bench import Bench
 from benchmarks.measuring import Sample
-from benchmarks.plan_rows import task_id
+from benchmarks.plans import task_id
 
 _PATIENCE_SECONDS = 60.0
 _QUIET_SECONDS = 0.3
 _KEPT_BYTES = 65536
 _CONTROL = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 _DOWN, _UP, _END = b"j", b"k", b"\x1b[F"
-_RESET_PEAK = "5"
 
 
 class Screen:
@@ -37,18 +36,18 @@ class Screen:
 
     def __enter__(self) -> Self:
         self._began = time.perf_counter()
-        self._pid, self._terminal = pty.fork()
-        if self._pid == 0:
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
             os.chdir(self._repo)
             os.execve(self._program, [self._program, "tui"], self._environ)
         ioctl(self._terminal, TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.kill(self._pid, signal.SIGTERM)
+        os.kill(self.pid, signal.SIGTERM)
         while select.select([self._terminal], [], [], _PATIENCE_SECONDS)[0] and self._read():
             pass
-        os.waitpid(self._pid, 0)
+        os.waitpid(self.pid, 0)
         os.close(self._terminal)
 
     def first_paint(self) -> Sample:
@@ -82,19 +81,6 @@ class Screen:
         """Read what still comes, until nothing does for a moment."""
         while select.select([self._terminal], [], [], _QUIET_SECONDS)[0] and self._read():
             pass
-
-    def forget_peak(self) -> float:
-        """Return the memory it takes now, in megabytes; the peak is counted from here on."""
-        Path(f"/proc/{self._pid}/clear_refs").write_text(_RESET_PEAK)
-        return self._memory("VmRSS")
-
-    def peak(self) -> float:
-        """Return the most memory it took, in megabytes."""
-        return self._memory("VmHWM")
-
-    def _memory(self, name: str) -> float:
-        lines = Path(f"/proc/{self._pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
 
     def wait_for(self, text: bytes) -> None:
         """Wait until a text was painted since the last key."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measuring import Row, Turn, compare, run_process
+from benchmarks.plans import build_tasks, choose_agent, execute, save_plan, task_id
 from git_blackbird.git.hooks.task_commits import PREFIX
 
 _HEAVY = ("pygit2", "questionary", "textual", "asyncio")
@@ -13,7 +14,7 @@ _ONE_MODEL = """
 import click, pydantic
 class Model(pydantic.BaseModel):
     number: int
-Model(number=1)
+print(Model.model_validate_json('{"number": 1}').model_dump_json())
 """
 _LOOK = f"""
 import sys
@@ -25,8 +26,8 @@ print("loaded", *(set({_HEAVY!r}) & set(sys.modules)))
 
 
 def idle_hook(bench: Bench) -> Iterator[Row]:
-    """Row 1: the hook's Python entry for a commit whose message names no task."""
-    repo = bench.make_repository("row-1", 50)
+    """Row 1: the hook's Python entry for a commit whose message names no task of the plan that is there."""
+    repo = make_small_plan(bench, "row-1")
     find = "import git_blackbird.hook as hook; print(hook.__file__)"
     entry = bench.run(bench.python, "-c", find, cwd=repo).strip()
     deferred = PREFIX + bench.run("git", "rev-parse", "HEAD", cwd=repo).strip()
@@ -61,14 +62,16 @@ def help_and_version(bench: Bench) -> Iterator[Row]:
 def readers(bench: Bench) -> Iterator[Row]:
     """Row 2b: on a plan of ten tasks, three of which have run."""
     repo = make_small_plan(bench, "row-2b")
-    for command in (("status",), ("list",), ("show", "t01"), ("runs",)):
+    script = bench.place / "row-2b.py"
+    script.write_text(_ONE_MODEL)
+    for command in (("status",), ("list",), ("show", task_id(0)), ("runs",)):
         row = compare(
             bench.ruler,
             "2b",
             f"{' '.join(command)} / click, one pydantic model",
             1.35,
             starting(bench, repo, bench.program, *command),
-            starting(bench, repo, bench.python, "-c", _ONE_MODEL),
+            starting(bench, repo, bench.python, str(script)),
         )
         is_light = not _heavy_modules(bench, repo, command)
         yield replace(row, remark="nothing heavy loaded", is_right=is_light)
@@ -97,13 +100,9 @@ def _completing(bench: Bench, repo: Path, line: str) -> Turn:
 def make_small_plan(bench: Bench, name: str) -> Path:
     """Make a repository with a plan of ten tasks, three of which a command has done."""
     repo = bench.make_repository(name, 20)
-    bench.run(bench.program, "init", "--no-input", cwd=repo)
-    for number in range(1, 11):
-        told = ("--id", f"t{number:02}", "--title", f"Task {number}", "--prompt", "Do it.")
-        bench.run(bench.program, "add", *told, cwd=repo)
-    bench.git(repo, "config", "blackbird.agent", "command")
-    bench.git(repo, "config", "blackbird.command.run", "cat >/dev/null; echo more >>done.txt")
-    bench.run(bench.program, "execute", "--no-stop", "--no-input", "t01", "t02", "t03", cwd=repo)
+    save_plan(repo, build_tasks(range(10)))
+    choose_agent(bench, repo, "command", command__run="cat >/dev/null; echo more >>done.txt")
+    execute(bench, repo, 3)
     return repo
 
 

@@ -1,87 +1,61 @@
-"""Row 11: an agent that prints 100 MB, logged whole and followed.
+"""Row 11: an agent that prints 100 MB, logged whole and followed on a terminal.
 
-As a program it does the following in a process of its own, so that its memory can be told, and prints what
-it found: ``python -m benchmarks.streaming_rows FOLDER ROUNDS``.
+As a program it does the following in a process of its own, so that its memory can be told, and whose standard
+output is the terminal: ``python -m benchmarks.streaming_rows SOURCE ROUNDS FOUND``.
 """
 
 import asyncio
 import json
 import os
-import resource
+import pty
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bench import ROOT, Bench, say
-from benchmarks.measuring import Row, Sample, in_turns, run_call
+from benchmarks.measuring import Row, Sample, forget_peak, in_turns, peak, run_call
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command import CommandParser
 from git_blackbird.agents.process.launch import ExitCause, Limits, spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest, child_environ
+from git_blackbird.cli.ui.base import AgentPrinter
+from git_blackbird.cli.ui.display import LiveDisplay
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.views.events import RunOutput
 
 _BYTES = 100_000_000
-_KILOBYTE = 1024
-_MOST_MORE_KILOBYTES = 16 * _KILOBYTE
-_RUN_ID = "0199f3a0c0000001"
-_ASSIGNMENT = RunRequest("t1", _RUN_ID, "session", "", {})
+_MOST_MORE_MEGABYTES = 16
+_TASK_ID, _RUN_ID = TaskId("t1"), RunId("0199f3a0c0000001")
+_ASSIGNMENT = RunRequest(_TASK_ID, _RUN_ID, "session", "", {})
 _LIMITS = Limits(wall_seconds=600, idle_seconds=600, grace_seconds=1)
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """What the process found; ``more_kilobytes`` is what its memory grew by, at its highest."""
-
-    ours: list[Sample]
-    reference: list[Sample]
-    parsing: Sample
-    more_kilobytes: int
+_READ_AT_ONCE = 65536
 
 
 def streaming(bench: Bench) -> Iterator[Row]:
-    """Row 11."""
+    """Row 11; the terminal is read as fast as it is written."""
     say("an agent prints 100 MB, several times")
-    folder = bench.place / "row-11"
-    folder.mkdir(parents=True)
-    command = (sys.executable, "-m", "benchmarks.streaming_rows", str(folder), str(bench.ruler.rounds))
-    environ = {**bench.environ, "PYTHONPATH": str(ROOT)}
-    said = json.loads(subprocess.run(command, env=environ, check=True, stdout=subprocess.PIPE).stdout)
+    source = bench.place / "row-11" / "source"
+    source.parent.mkdir(parents=True)
+    _write_events(source)
+    said = _measured(bench, source)
     ours, reference = ([Sample(*pair) for pair in said[name]] for name in ("ours", "reference"))
-    ruler, more = bench.ruler, int(said["more_kilobytes"])
-    parsing = ruler.figure([Sample(*said["parsing"])])
+    ruler, (more,) = bench.ruler, said["more_megabytes"]
+    parsing = ruler.figure([Sample(*pair) for pair in said["parsing"]])
     yield Row(
         "11",
-        "an agent prints 100 MB: its log, followed / a plain file",
+        "an agent prints 100 MB: its log, shown / a plain file",
         ruler.figure(ours),
         ruler.figure(reference),
         ruler.ratio(ours, reference),
         1.5,
-        remark=f"at most 16 MB more memory: {more / _KILOBYTE:.1f}; parsed as events in {parsing:.0f} ms",
-        is_right=more <= _MOST_MORE_KILOBYTES,
+        remark=f"at most 16 MB more memory: {more:.1f}; parsed as events in {parsing:.0f} ms",
+        is_right=more <= _MOST_MORE_MEGABYTES,
     )
-
-
-def measure(folder: Path, rounds: int) -> Streamed:
-    """Follow an agent that prints a file of events, and let the same program write to a plain file."""
-    source = folder / "source"
-    _write_events(source)
-    _follow(folder, folder / "nothing")
-    before = _peak_kilobytes()
-    ours, reference = in_turns(
-        (
-            lambda: run_call(lambda: _follow(folder, source)),
-            lambda: run_call(lambda: _write_plainly(folder, source)),
-        ),
-        rounds,
-    )
-    after = _peak_kilobytes()
-    return Streamed(ours, reference, run_call(lambda: _parse(source)), after - before)
-
-
-def _peak_kilobytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _write_events(path: Path) -> None:
@@ -89,22 +63,71 @@ def _write_events(path: Path) -> None:
     text = "a line of a file that an agent has looked at\n" * 40
     content = [{"type": "text", "text": text}]
     line = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": content}}) + "\n"
-    path.write_text(line * (_BYTES // len(line) + 1))
+    with path.open("w") as file:
+        file.writelines(repeat(line, _BYTES // len(line) + 1))
     path.with_name("nothing").touch()
+
+
+def _measured(bench: Bench, source: Path) -> Any:
+    found = source.with_name("found")
+    argv = (
+        sys.executable,
+        "-m",
+        "benchmarks.streaming_rows",
+        str(source),
+        str(bench.ruler.rounds),
+        str(found),
+    )
+    environ = {**bench.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    ours, theirs = pty.openpty()
+    threading.Thread(target=_drain, args=(ours,), daemon=True).start()
+    try:
+        subprocess.run(argv, env=environ, check=True, stdout=theirs)
+    finally:
+        os.close(theirs)
+    return json.loads(found.read_bytes())
+
+
+def _drain(terminal: int) -> None:
+    try:
+        while os.read(terminal, _READ_AT_ONCE):
+            pass
+    except OSError:
+        os.close(terminal)
+
+
+def measure(source: Path, rounds: int, found: Path) -> None:
+    """Follow an agent that prints a file of events, and let the same program write to a plain file.
+
+    ``more_megabytes`` is what the memory of this process grows by, at its highest.
+    """
+    folder = source.parent
+    display = LiveDisplay(colored=True)
+    _follow(folder, folder / "nothing", display)
+    before = forget_peak()
+    ours, reference = in_turns(
+        (
+            lambda: run_call(lambda: _follow(folder, source, display)),
+            lambda: run_call(lambda: _write_plainly(folder, source)),
+        ),
+        rounds,
+    )
+    more = peak() - before
+    display.close()
+    parsing = [run_call(lambda: _parse(source))]
+    measured = {"ours": ours, "reference": reference, "parsing": parsing, "more_megabytes": [more]}
+    found.write_text(json.dumps(measured))
 
 
 def _printing(source: Path) -> tuple[str, ...]:
     return "dd", f"if={source}", "bs=64K", "status=none"
 
 
-def _follow(folder: Path, source: Path) -> None:
-    """Run the program as an agent is run: the log whole, its output read and shown to a listener."""
+def _follow(folder: Path, source: Path, display: LiveDisplay) -> None:
+    """Run the program as an agent is run: the log whole, its output read, cleaned and shown."""
     logs = LogFiles(folder / "stdout", folder / "stderr", 2 * _BYTES)
-    environ = child_environ(os.environ, task_id="t1", run_id=_RUN_ID, tmp_dir=folder / "tmp", extra={})
-    shown = [0]
-
-    def show(data: bytes, _: str) -> None:
-        shown[0] += len(data)
+    environ = child_environ(os.environ, task_id=_TASK_ID, run_id=_RUN_ID, tmp_dir=folder / "tmp", extra={})
+    printer = AgentPrinter(display, colored=True)
 
     async def follow() -> None:
         child = spawn_gated(
@@ -115,13 +138,14 @@ def _follow(folder: Path, source: Path) -> None:
             CommandParser(_ASSIGNMENT, "dd"),
             _LIMITS,
             on_progress=lambda _: None,
-            on_output=show,
+            on_output=lambda *piece: printer.show(RunOutput(_TASK_ID, _RUN_ID, *piece)),
             hurry=asyncio.Event(),
         )
         assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, 0)
+        await display.drained()
 
     asyncio.run(follow())
-    assert shown[0] == source.stat().st_size == logs.stdout.stat().st_size
+    assert logs.stdout.stat().st_size == source.stat().st_size
     logs.stdout.unlink()
 
 
@@ -141,4 +165,4 @@ def _parse(source: Path) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(measure(Path(sys.argv[1]), int(sys.argv[2])))))
+    measure(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -144,6 +144,8 @@ def render_context(context: JsonObject) -> bytes:
 class CommandParser:
     """Keep the end of the output; the last line printed is the progress."""
 
+    needs_all = False
+
     def __init__(self, request: RunRequest, program: str) -> None:
         self._session = request.session
         self._program = program
@@ -176,7 +178,7 @@ class CommandParser:
         is_cut = self._seen > _FINAL_BYTES
         if is_cut:
             whole_lines = text.partition("\n")[2]
-            text = f"[the last of {self._seen} bytes]\n{whole_lines or text}"
+            text = f"[the end of a longer output]\n{whole_lines or text}"
         message = clean_line(last_line(stderr_tail))
         error = f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)
         return AgentResult(

@@ -80,6 +80,8 @@ class JsonEvents(Generic[E]):
 class EventParser(ABC, Generic[E]):
     """Parse the event stream of one run; subclasses handle the events of one program."""
 
+    needs_all = True
+
     def __init__(
         self, events: TypeAdapter[E | tuple[E, ...]], request: RunRequest, provider: ProviderHelp
     ) -> None:

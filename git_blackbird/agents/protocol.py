@@ -89,7 +89,13 @@ class LaunchSpec:
 
 
 class OutputParser(Protocol):
-    """Parse one run's output; never raises, whatever was printed, and keeps little of it."""
+    """Parse one run's output; never raises, whatever was printed, and keeps little of it.
+
+    Unless ``needs_all``, the end of the output is enough: what is printed faster than it is read may be left
+    out.
+    """
+
+    needs_all: bool
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Parse the next piece of standard output, of any size and cut anywhere."""

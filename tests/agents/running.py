@@ -29,6 +29,8 @@ MEGABYTE = 1024 * 1024
 class Ear:
     """A reader that only listens."""
 
+    needs_all = True
+
     def __init__(self) -> None:
         self.heard = 0
 
@@ -57,6 +59,7 @@ class Stage:
     run_id: str = RUN_ID
     progress: list[Progress] = field(default_factory=list)
     output: list[bytes] = field(default_factory=list)
+    skipped: int = 0
 
     @property
     def tree(self) -> Path:
@@ -92,9 +95,13 @@ class Stage:
             reader or Ear(),
             self.limits,
             on_progress=self.progress.append,
-            on_output=lambda data, _: self.output.append(data),
+            on_output=self._hear,
             hurry=hurry or asyncio.Event(),
         )
+
+    def _hear(self, data: bytes, _: str, skipped: int) -> None:
+        self.output.append(data)
+        self.skipped += skipped
 
     def run_shell(self, script: str, reader: OutputParser | None = None, stdin: bytes = b"") -> ProcessResult:
         child = self.hold(LaunchSpec(argv=("/bin/sh", "-c", script), stdin=stdin))

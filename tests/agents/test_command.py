@@ -45,7 +45,7 @@ def test_of_a_long_output_the_end_is_given_and_said_to_be_that(stage: Stage) -> 
     lines = "".join(f"{number}\n" for number in range(1, 100_001))
     reading = run(stage, "seq 100000")
     kept = lines[-256 * 1024 :].partition("\n")[2].strip()
-    assert reading.final_text == f"[the last of {len(lines)} bytes]\n{kept}"
+    assert reading.final_text == f"[the end of a longer output]\n{kept}"
     assert reading.is_cut
 
 

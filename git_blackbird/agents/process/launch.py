@@ -30,12 +30,12 @@ _PROMPT_FILE = "prompt"
 _GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
 _ABANDON_SECONDS = 5.0
 _UNKILLABLE_SECONDS = 10.0
-_SHORTEST_PAUSE_SECONDS = 0.005
+_SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.05
 _PIECES_PER_TURN = 8
 
-OnOutput = Callable[[bytes, str], None]
-"""A callback for a piece of output and its stream, ``stdout`` or ``stderr``."""
+OnOutput = Callable[[bytes, str, int], None]
+"""A callback for a piece of output, its stream, ``stdout`` or ``stderr``, and the bytes skipped before it."""
 
 
 @dataclass(frozen=True)
@@ -318,12 +318,9 @@ class _Supervisor:
                 self._stop(ExitCause.IDLE_LIMIT)
             if self._signals is not None and self._is_hopeless(self._signals, now):
                 return
-            if has_more:
-                pause = _SHORTEST_PAUSE_SECONDS
-                await asyncio.sleep(0)
-            else:
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-                await self._sleep(pause)
+            # Who prints faster than anyone reads is not read faster for it.
+            pause = _SHORTEST_PAUSE_SECONDS if has_more else min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            await self._sleep(pause)
 
     def _is_hopeless(self, left: list[Signals], now: float) -> bool:
         """Send the next signal, if it is due; return whether the child has survived the last one."""
@@ -349,18 +346,20 @@ class _Supervisor:
             await asyncio.sleep(0)
 
     def _read_piece(self, stdout_end: int | None = None, stderr_end: int | None = None) -> bool:
-        stdout = self._child.stdout.read(stdout_end)
+        stdout = self._child.stdout.read(stdout_end, whole=self._reader.needs_all)
         if stdout:
             for progress in self._reader.feed(stdout):
                 self._on_progress(progress)
-        stderr = self._child.stderr.read(stderr_end)
-        if self._on_output is not None:
-            for data, stream in ((stdout, "stdout"), (stderr, "stderr")):
-                if data:
-                    self._on_output(data, stream)
+        stderr = self._child.stderr.read(stderr_end, whole=False)
+        self._show(stdout, "stdout", self._child.stdout)
+        self._show(stderr, "stderr", self._child.stderr)
         if stdout or stderr:
             self._last_output = time.monotonic()
         return bool(stdout or stderr)
+
+    def _show(self, data: bytes, stream: str, log: TailedLog) -> None:
+        if data and self._on_output is not None:
+            self._on_output(data, stream, log.take_passed_over())
 
     async def _stop_leftovers(self) -> int:
         known = self._child.related_processes() | {

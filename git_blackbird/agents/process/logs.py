@@ -73,6 +73,7 @@ class TailedLog:
         self._torn = False
         self.seen = 0
         self.dropped = 0
+        self._passed_over = 0
 
     @property
     def tail(self) -> str:
@@ -83,18 +84,22 @@ class TailedLog:
         """The present size of the file in bytes."""
         return os.fstat(self._fd).st_size
 
-    def read(self, end: int | None = None) -> bytes:
-        """Return the next piece, up to ``end``; b"" if all is read."""
+    def read(self, end: int | None = None, *, whole: bool = True) -> bytes:
+        """Return the next piece, up to ``end``; b"" if all is read.
+
+        What is far behind is passed over beyond the limit, and unless ``whole`` before it; the last part is
+        always read.
+        """
         size = self.size()
         if size < self._offset:
             # The child opened its own stream and truncated it (`> /dev/stdout`).
             self.dropped += self._offset
             self._offset, self._freed = 0, self._first_beyond
         behind = size - self._offset - _MAX_BACKLOG_BYTES
-        if size > self._limit and behind > 0:
-            # Skip what is beyond the limit and far behind; the last part is always read.
+        if behind > 0 and (size > self._limit or not whole):
             self._offset += behind
             self.seen += behind
+            self._passed_over += behind
             self._torn = True
         room = CHUNK_BYTES if end is None else max(0, min(CHUNK_BYTES, end - self._offset))
         data = os.pread(self._fd, room, self._offset)
@@ -107,6 +112,11 @@ class TailedLog:
             self._torn = False
             return b"\n" + data
         return data
+
+    def take_passed_over(self) -> int:
+        """Return how many bytes were passed over before the last piece; each is reported once."""
+        passed_over, self._passed_over = self._passed_over, 0
+        return passed_over
 
     def close(self) -> None:
         """Count the last output and close the file; ``cut_saved`` truncates it once its record is saved."""

@@ -90,10 +90,24 @@ def _list_descendants(pid: int | None) -> set[int]:
 
 def _is_marked(pid: int, run_id: str) -> bool:
     """Whether a process has the run's id, or the temporary folder named after it, in its environment."""
-    environ = _read_environ(pid) if run_id else {}
+    if not run_id or _has_no_mention(pid, run_id):
+        return False
+    environ = _read_environ(pid)
     # For a nested run, the folder lies in that of the outer one.
     folder = f"/{RUN_FOLDER_PREFIX}{run_id}/{TMP_FOLDER}"
     return environ.get(RUN_ID_VARIABLE) == run_id or environ.get("TMPDIR", "").endswith(folder)
+
+
+def _has_no_mention(pid: int, run_id: str) -> bool:
+    """Whether an environment has no mention of a run; cheap, as nearly all processes are none of the run's.
+
+    False where this cannot be told from a look at the file: if there is none, or if it is empty.
+    """
+    try:
+        environ = Path(psutil.PROCFS_PATH, str(pid), "environ").read_bytes()
+    except OSError:
+        return False
+    return bool(environ) and run_id.encode() not in environ
 
 
 def _read_environ(pid: int) -> dict[str, str]:

@@ -77,6 +77,7 @@ class RunPrinted(EventOutput, event="output"):
     run: RunId = field(_RUN, "run_id")
     stream: str = field("`stdout` or `stderr`.")
     text: str = field("What was printed, as it is.", using=_printed)
+    skipped_bytes: int = field("What was printed before it, too fast to be read.", "skipped")
 
 
 def _totals(ended: events.RunEnded) -> Totals | None:

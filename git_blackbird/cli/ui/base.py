@@ -260,6 +260,7 @@ class AgentPrinter:
         if not event.is_plain and event.stream == "stdout":
             return
         stream, where = self._streams[event.stream]
+        self._writer.drop(event.skipped)
         if self._writer.is_behind:
             self._writer.drop(len(event.data))
         else:

@@ -180,8 +180,8 @@ async def _supervise(
     )
     is_plain = not context.agent.abilities.prints_events
 
-    def show_output(data: bytes, stream: str) -> None:
-        ui.notify(RunOutput(run.task_id, run.id, data, stream, is_plain=is_plain))
+    def show_output(data: bytes, stream: str, skipped: int) -> None:
+        ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
 
     return await child.follow(
         context.agent.parser(start.request),

@@ -37,7 +37,8 @@ class RunProgress:
 class RunOutput:
     """Raw output of the agent, if requested.
 
-    ``stream`` is ``stdout`` or ``stderr``. Unless ``is_plain``, standard output is an event stream for
+    ``stream`` is ``stdout`` or ``stderr``; ``skipped`` counts the bytes before ``data`` that were printed
+    faster than they could be read. Unless ``is_plain``, standard output is an event stream for
     programs, and ``RunProgress`` has it in readable form.
     """
 
@@ -45,6 +46,7 @@ class RunOutput:
     run_id: RunId
     data: bytes
     stream: str = "stdout"
+    skipped: int = 0
     is_plain: bool = True
 
 

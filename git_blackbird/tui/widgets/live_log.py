@@ -49,11 +49,11 @@ class OutputTail:
         self._partial = ""
         self._dropped = 0
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes, skipped: int = 0) -> None:
         """Add output, dropping the oldest if there is too much."""
         self._buffer += data[-_MAX_BYTES:]
         excess = max(0, len(self._buffer) - _MAX_BYTES)
-        self._dropped += excess + max(0, len(data) - _MAX_BYTES)
+        self._dropped += skipped + excess + max(0, len(data) - _MAX_BYTES)
         del self._buffer[:excess]
 
     def lines(self) -> list[str]:
@@ -249,7 +249,7 @@ class LivePane(Vertical):
             case RunProgress():
                 self.add_step(event.run_id, event.progress)
             case RunOutput(is_plain=True):
-                self.add_output(event.run_id, event.data)
+                self.add_output(event.run_id, event.data, event.skipped)
             case RunEnded():
                 self.remove_run(event.run.id)
             case _:
@@ -272,12 +272,12 @@ class LivePane(Vertical):
             if step.kind not in _NOT_LOGGED:
                 self._queue.put_step(partial(_step_lines, prefix, step))
 
-    def add_output(self, run_id: RunId, data: bytes) -> None:
-        """Show output that is no event stream."""
+    def add_output(self, run_id: RunId, data: bytes, skipped: int = 0) -> None:
+        """Show output that is no event stream, after so many bytes that were not read."""
         with self._lock:
             if run_id not in self._outputs:
                 self._outputs[run_id] = OutputTail()
-            self._outputs[run_id].feed(data)
+            self._outputs[run_id].feed(data, skipped)
 
     def add_run(self, run_id: RunId, run: LiveEntry) -> None:
         """Add an active run; called directly for runs that another process controls."""

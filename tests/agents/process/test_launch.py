@@ -353,6 +353,25 @@ def test_w32_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) ->
     assert ended.exit_code == 0
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_w32_what_is_printed_faster_than_it_is_read_is_left_out_and_counted(
+    stage: Stage, *, whole: bool
+) -> None:
+    """Unless all of it is needed; the log has it all in any case."""
+    stage.max_bytes = 100 * MEGABYTE
+    heard = Ear()
+    heard.needs_all = whole
+    ended = stage.run_shell("yes 'a line of text' | head -c 60000000; echo the end", heard)
+    size = 60_000_008
+    assert heard.heard == sum(map(len, stage.output))
+    assert not (whole and stage.skipped)
+    # A line end stands for each part that is left out.
+    assert size <= heard.heard + stage.skipped <= size + len(stage.output)
+    assert stage.output[-1].endswith(b"the end\n")
+    assert (ended.stdout_bytes, ended.stdout_dropped) == (size, 0)
+    assert stage.logs.stdout.stat().st_size == size
+
+
 @pytest.mark.parametrize(
     ("what", "script"),
     [

@@ -69,6 +69,23 @@ def test_what_is_far_behind_and_over_the_bound_is_passed_over_but_counted(tmp_pa
     assert path.read_bytes() == b"a" * MEGABYTE
 
 
+def test_where_the_end_is_enough_the_middle_is_passed_over_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"the start")
+    log = TailedLog(path, 50 * MEGABYTE)
+    with path.open("ab") as stream:
+        stream.write(b"a" * 10 * MEGABYTE + b"the end")
+    heard = [log.read(whole=False)]
+    assert log.take_passed_over() == 6 * MEGABYTE + 7
+    while heard[-1]:
+        heard.append(log.read(whole=False))
+    assert b"".join(heard) == b"\n" + b"a" * (4 * MEGABYTE - 7) + b"the end"
+    assert log.take_passed_over() == 0
+    log.close()
+    assert (log.seen, log.dropped) == (10 * MEGABYTE + 7, 0)
+    assert path.stat().st_size == 10 * MEGABYTE + 16
+
+
 def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()

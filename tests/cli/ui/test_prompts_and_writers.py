@@ -410,6 +410,17 @@ def test_a_writer_drops_what_may_be_dropped_and_says_so(capfd: pytest.CaptureFix
     )
 
 
+def test_what_was_not_read_is_said_before_what_was(capfd: pytest.CaptureFixture[str]) -> None:
+    writer = Writer()
+    shown = AgentPrinter(writer, colored=False)
+    shown.show(RunOutput(TaskId("a"), RUN.id, b"first\n"))
+    shown.show(RunOutput(TaskId("a"), RUN.id, b"later\n", skipped=5_000_000))
+    writer.close()
+    assert capfd.readouterr().out == (
+        "first\n\n[5000000 bytes are not shown: the screen could not keep up]\nlater\n"
+    )
+
+
 def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     writer = Writer()
     shown = AgentPrinter(writer, colored=False)
