@@ -91,6 +91,11 @@ class Ledger:
         self.refresh()
         return self._state.watched is not None
 
+    def names_any(self, folder: Path) -> bool:
+        """Whether a file in a folder awaits confirmation."""
+        place = f"{self._place(folder)}/" if self._state.unconfirmed else ""
+        return any(name.startswith(place) for name in self._state.unconfirmed)
+
     def judge(self, path: Path, data: bytes) -> RecordError | UnconfirmedRecord | None:
         """Return what is wrong with a file if our commands did not write it while a run was at work.
 

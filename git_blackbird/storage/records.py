@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,13 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.history import (
+    NO_HISTORY,
+    NO_OLDER,
+    History,
+    RecordError,
+    UnconfirmedRecord,
+)
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.files import folder_inside, load_entry, load_inside
@@ -75,17 +82,25 @@ class RunStore:
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; invalid files are listed in ``faults``."""
-        return self._history(task_id, _changed(self._paths.task_runs(task_id)))
+        return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
 
-    def _history(self, task_id: TaskId, changed: int) -> History:
-        """Return the history of a folder whose last change was seen before now."""
+    def _history(self, task_id: TaskId, changed: int, own_ids: "_OwnIds | None") -> History:
+        """Return the history of a folder whose last change was seen before now.
+
+        With ``own_ids``, records older than the latest that counts may be left to be read later.
+        """
         cached = self._cached.get(task_id)
-        if cached is not None and cached[0] == changed:
+        if cached is not None and cached[0] == changed and (own_ids or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        history = self._load_folder(self._paths.task_runs(task_id), task_id)
+        history = self._load_folder(self._paths.task_runs(task_id), task_id, own_ids)
         if changed and not history.faults and _is_settled(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
+
+    def _older(self, first: Run) -> tuple[Run, ...]:
+        """Read what was left out: the runs of a task before the first that was read."""
+        runs = self.history(first.task_id).runs
+        return tuple(run for run in runs if run.sort_key < first.sort_key)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
@@ -99,12 +114,13 @@ class RunStore:
         )
 
     def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
-        """Return the runs of every task that has any; call ``between`` after each task."""
+        """Return the recent runs of every task that has any; call ``between`` after each task."""
         histories: dict[TaskId, History] = {}
+        own_ids = _own_ids(time.time_ns())
         with gc_paused():
             for task_id, changed in self._folders():
                 between()
-                histories[task_id] = self._history(task_id, changed)
+                histories[task_id] = self._history(task_id, changed, own_ids)
         return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
 
     def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
@@ -118,7 +134,7 @@ class RunStore:
         Folders are read in the order of their last change, until one changed before the oldest record found
         so far: it contains nothing newer.
         """
-        own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+        own_ids = _own_ids(now)
         best: list[_Candidate] = []
         least = ""
         for changed, task_id in sorted(((changed, name) for name, changed in self._folders()), reverse=True):
@@ -139,26 +155,32 @@ class RunStore:
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
-        return self._load_folder(self._paths.task_reviews(task_id), task_id)
+        return self._load_folder(self._paths.task_reviews(task_id), task_id, None)
 
-    def _load_folder(self, folder: Path, task_id: TaskId) -> History:
+    def _load_folder(self, folder: Path, task_id: TaskId, own_ids: "_OwnIds | None") -> History:
         try:
-            return self._read_folder(folder, task_id)
+            return self._read_folder(folder, task_id, own_ids)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordError(str(folder), _reason(error)),))
 
-    def _read_folder(self, folder: Path, task_id: TaskId) -> History:
-        """Read all records of a folder, which may lie anywhere in the worktree."""
+    def _read_folder(self, folder: Path, task_id: TaskId, own_ids: "_OwnIds | None") -> History:
+        """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
         self._ledger.refresh()
+        entries: list[Found] = []
         with folder_inside(self._paths.state_root, folder) as descriptor:
             with os.scandir(descriptor) as listing:
                 names = sorted(
                     entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
                 )
-            entries = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
-        return History(*_by_kind(entries))
+            in_order = own_ids is not None and all(_is_own(name, own_ids) for name in names)
+            in_order = in_order and not self._ledger.names_any(folder)
+            while names and not (in_order and entries and _is_counted(entries[-1])):
+                entries.append(load_record(self._ledger, folder / names.pop(), task_id, descriptor))
+                in_order = in_order and _is_named_by_start(entries[-1])
+        runs, faults, unconfirmed = _by_kind(entries[::-1])
+        return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
 
 
 def _by_kind(entries: list[Found]) -> ByKind:
@@ -246,13 +268,36 @@ def _stamp(milliseconds: int) -> str:
     return f"{max(milliseconds, 0):012x}"
 
 
-def _candidates(folder: Path, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
+class _OwnIds(NamedTuple):
+    """The first and the last beginning of an id that this program can have given to a run."""
+
+    first: str
+    last: str
+
+
+def _own_ids(now: int) -> _OwnIds:
+    return _OwnIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+
+
+def _is_own(name: str, own_ids: _OwnIds) -> bool:
+    return own_ids.first <= name[:_STAMP_DIGITS] <= own_ids.last and len(name) == _OWN_LENGTH
+
+
+def _is_counted(entry: Found) -> bool:
+    return isinstance(entry, Run) and entry.counts
+
+
+def _is_named_by_start(entry: Found) -> bool:
+    """Whether a record began when its name says, so that the order of names is that of runs."""
+    return isinstance(entry, Run) and entry.id[:_STAMP_DIGITS] == _stamp(entry.sort_key[0] // _MILLISECOND)
+
+
+def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
     """Return the records of one folder; the start of each is in its id, or else the time of its file.
 
     Ids of the Go program are random and contain no time. An unreadable folder is reported when its task is
     read.
     """
-    first, last = own_ids
     try:
         names = os.listdir(folder)
     except OSError as error:
@@ -263,7 +308,7 @@ def _candidates(folder: Path, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
         if not name.endswith(_ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
-        if not (first <= stamp <= last and len(name) == _OWN_LENGTH):
+        if not _is_own(name, own_ids):
             stamp = _stamp(_changed(folder / name) // _MILLISECOND)
         yield _Candidate(stamp, name, TaskId(folder.name))
 

@@ -89,7 +89,7 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every record that says an agent is at work, of tasks in the plan or not."""
     for task_id in sorted(histories):
-        for run in histories[task_id].runs:
+        for run in histories[task_id].recent:
             if run.status == RunStatus.RUNNING:
                 yield run
 
@@ -97,7 +97,7 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
     for task_id, history in histories.items():
-        if any(run.review_state in _UNDER_REVIEW for run in history.runs):
+        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 

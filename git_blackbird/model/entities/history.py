@@ -1,8 +1,8 @@
 """All runs of one task: the run that counts, pending messages, and the runs of a change."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath, PurePosixPath
 from types import MappingProxyType
@@ -154,16 +154,35 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
+def _no_older() -> tuple[Run, ...]:
+    return ()
+
+
+NO_OLDER = _no_older
+
+
 @dataclass(frozen=True)
 class History:
     """The runs of one task, oldest first, and the unusable files among its records.
 
-    ``faults`` block the task, ``unconfirmed`` files are ignored.
+    ``recent`` are all of them, or the latest that counts and what came after it; ``older`` reads the others
+    for what looks further back. ``faults`` block the task, ``unconfirmed`` files are ignored.
     """
 
-    runs: tuple[Run, ...] = ()
+    recent: tuple[Run, ...] = ()
     faults: tuple[RecordError, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    older: Callable[[], tuple[Run, ...]] = field(default=NO_OLDER, compare=False, repr=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every record was read."""
+        return self.older is NO_OLDER
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs."""
+        return (*self.older(), *self.recent)
 
     @cached_property
     def own(self) -> tuple[Run, ...]:
@@ -178,13 +197,12 @@ class History:
     @cached_property
     def newest(self) -> Run | None:
         """The last run that is not a review, superseded or not."""
-        return next((run for run in reversed(self.runs) if not run.is_review), None)
+        return next((run for run in reversed(self.recent) if not run.is_review), None)
 
     @cached_property
     def latest(self) -> Run | None:
         """The last run that counts: neither a review nor superseded."""
-        counting = (run for run in reversed(self.runs) if not run.is_review)
-        return next((run for run in counting if run.superseded_at is None), None)
+        return next((run for run in reversed(self.recent) if run.counts), None)
 
     @property
     def is_undelivered(self) -> bool:
@@ -199,11 +217,19 @@ class History:
     @property
     def live(self) -> Run | None:
         """The run in which an agent is at work, according to the records."""
-        return next((run for run in reversed(self.own) if run.status == RunStatus.RUNNING), None)
+        at_work = (run for run in reversed(self.recent) if run.status == RunStatus.RUNNING)
+        return next((run for run in at_work if not run.is_review), None)
 
     def find(self, run_id: RunId) -> Run | None:
         """Return the run with that id."""
-        return next((run for run in self.runs if run.id == run_id), None)
+        recent = (run for run in self.recent if run.id == run_id)
+        return next(recent, None) or next((run for run in self.runs if run.id == run_id), None)
+
+    def since(self, run: Run) -> tuple[Run, ...]:
+        """Return the runs that are not reviews and began after a run of this task or another."""
+        first = next(iter(self.recent), None)
+        runs = self.runs if first is None or first.sort_key > run.sort_key else self.recent
+        return tuple(one for one in runs if one.sort_key > run.sort_key and not one.is_review)
 
 
 NO_HISTORY = History()

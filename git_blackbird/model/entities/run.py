@@ -255,6 +255,11 @@ class Run(RunFields):
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
 
     @property
+    def counts(self) -> bool:
+        """Whether the run may determine its task's status: it is neither a review nor superseded."""
+        return not self.is_review and self.superseded_at is None
+
+    @property
     def was_superseded_undecided(self) -> bool:
         """Whether a later start, or a person, superseded the run while its decision was pending."""
         return self.superseded_at is not None and self.decision_feedback == superseded_text(

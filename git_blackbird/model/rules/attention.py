@@ -32,7 +32,7 @@ def is_session_lost(history: History, run: Run) -> bool:
     """Whether the provider refused to continue this run's conversation, or it never had one."""
     return run.provider_session_ref is None or any(
         later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
-        for later in history.own
+        for later in history.since(run)
     )
 
 
@@ -212,7 +212,7 @@ def _owing_parents(state: PlanState) -> Iterable[Task]:
 
 def _shown(state: PlanState) -> Iterable[Task]:
     """Parents, and leaves with a run, for which there may be reviews."""
-    return (task for task in state.plan.tasks.values() if task.children or state.history(task.id).own)
+    return (task for task in state.plan.tasks.values() if task.children or state.history(task.id).newest)
 
 
 def _reviewable(state: PlanState) -> Iterable[Task]:
