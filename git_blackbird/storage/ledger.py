@@ -91,18 +91,21 @@ class Ledger:
         self.refresh()
         return self._state.watched is not None
 
-    def names_any(self, folder: Path) -> bool:
+    def names_any(self, folder: str) -> bool:
         """Whether a file in a folder awaits confirmation."""
-        place = f"{self._place(folder)}/" if self._state.unconfirmed else ""
-        return any(name.startswith(place) for name in self._state.unconfirmed)
+        unconfirmed = self._state.unconfirmed
+        return bool(unconfirmed) and any(
+            f"{self._paths.state}/{place}".startswith(f"{folder}/") for place in unconfirmed
+        )
 
-    def judge(self, path: Path, data: bytes) -> RecordError | UnconfirmedRecord | None:
+    def judge(self, file: Path | str, data: bytes) -> RecordError | UnconfirmedRecord | None:
         """Return what is wrong with a file if our commands did not write it while a run was at work.
 
         A file that replaced a record blocks its task; a new one is ignored. None for all others.
         """
         if self._state.watched is None and not self._state.unconfirmed:
             return None
+        path = Path(file)
         # Taken before reading, so that a later change does not count as an earlier one.
         place, changed = self._place(path), max(_changed(path), _changed(path.parent))
         if _is_untouched(self._state, place, changed):

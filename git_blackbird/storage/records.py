@@ -1,5 +1,6 @@
 """Run records, one JSON file for each run, and the newest of all tasks without reading the others."""
 
+import contextlib
 import heapq
 import os
 import time
@@ -22,7 +23,7 @@ from git_blackbird.model.entities.history import (
 )
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.files import folder_inside, load_entry, load_inside
+from git_blackbird.storage.files import load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
@@ -84,15 +85,15 @@ class RunStore:
         """Return the runs of one task; invalid files are listed in ``faults``."""
         return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
 
-    def _history(self, task_id: TaskId, changed: int, own_ids: "_OwnIds | None") -> History:
+    def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
         """Return the history of a folder whose last change was seen before now.
 
-        With ``own_ids``, records older than the latest that counts may be left to be read later.
+        In a ``sweep``, records older than the latest that counts may be left to be read later.
         """
         cached = self._cached.get(task_id)
-        if cached is not None and cached[0] == changed and (own_ids or cached[1].is_whole):
+        if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        history = self._load_folder(self._paths.task_runs(task_id), task_id, own_ids)
+        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
         if changed and not history.faults and _is_settled(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
@@ -116,12 +117,28 @@ class RunStore:
     def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
         """Return the recent runs of every task that has any; call ``between`` after each task."""
         histories: dict[TaskId, History] = {}
-        own_ids = _own_ids(time.time_ns())
-        with gc_paused():
+        with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
                 between()
-                histories[task_id] = self._history(task_id, changed, own_ids)
+                histories[task_id] = self._history(task_id, changed, sweep)
         return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
+
+    @contextlib.contextmanager
+    def _sweep(self) -> Iterator["_Sweep"]:
+        """Open the folder of all records once for all tasks, if it can be opened."""
+        own_ids = _own_ids(time.time_ns())
+        self._ledger.refresh()
+        try:
+            runs = open_folder(self._paths.state_root, str(self._paths.runs))
+        except OSError as error:
+            if is_exhausted(error):
+                raise
+            yield _Sweep(None, own_ids)
+            return
+        try:
+            yield _Sweep(runs, own_ids)
+        finally:
+            os.close(runs)
 
     def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
@@ -147,7 +164,7 @@ class RunStore:
                 least = best[-1].stamp if len(best) == limit else ""
         self._ledger.refresh()
         entries = [
-            load_record(self._ledger, self._paths.task_runs(task_id) / name, task_id)
+            load_record(self._ledger, f"{self._paths.runs}/{task_id}/{name}", task_id)
             for _, name, task_id in best
         ]
         runs, faults, unconfirmed = _by_kind(entries)
@@ -155,32 +172,54 @@ class RunStore:
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
-        return self._load_folder(self._paths.task_reviews(task_id), task_id, None)
+        return self._load_folder(str(self._paths.task_reviews(task_id)), task_id, None)
 
-    def _load_folder(self, folder: Path, task_id: TaskId, own_ids: "_OwnIds | None") -> History:
+    def _load_folder(self, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
         try:
-            return self._read_folder(folder, task_id, own_ids)
+            descriptor = open_folder(self._paths.state_root, folder, sweep.runs if sweep else None)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
-            return History(faults=(RecordError(str(folder), _reason(error)),))
+            return History(faults=(RecordError(folder, _reason(error)),))
+        try:
+            return self._read_folder(_Folder(folder, descriptor, task_id), sweep)
+        except OSError as error:
+            return History(faults=(RecordError(folder, _reason(error)),))
+        finally:
+            os.close(descriptor)
 
-    def _read_folder(self, folder: Path, task_id: TaskId, own_ids: "_OwnIds | None") -> History:
+    def _read_folder(self, folder: "_Folder", sweep: "_Sweep | None") -> History:
         """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
-        self._ledger.refresh()
+        if sweep is None:
+            self._ledger.refresh()
+        with os.scandir(folder.descriptor) as listing:
+            names = sorted(
+                entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
+            )
+        in_order = sweep is not None and not self._ledger.names_any(folder.path)
+        in_order = in_order and sweep is not None and all(_is_own(name, sweep.own_ids) for name in names)
         entries: list[Found] = []
-        with folder_inside(self._paths.state_root, folder) as descriptor:
-            with os.scandir(descriptor) as listing:
-                names = sorted(
-                    entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
-                )
-            in_order = own_ids is not None and all(_is_own(name, own_ids) for name in names)
-            in_order = in_order and not self._ledger.names_any(folder)
-            while names and not (in_order and entries and _is_counted(entries[-1])):
-                entries.append(load_record(self._ledger, folder / names.pop(), task_id, descriptor))
-                in_order = in_order and _is_named_by_start(entries[-1])
+        while names and not (in_order and entries and _is_counted(entries[-1])):
+            path = f"{folder.path}/{names.pop()}"
+            entries.append(load_record(self._ledger, path, folder.task_id, folder.descriptor))
+            in_order = in_order and _is_named_by_start(entries[-1])
         runs, faults, unconfirmed = _by_kind(entries[::-1])
         return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
+
+
+class _Sweep(NamedTuple):
+    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given."""
+
+    runs: int | None
+    own_ids: "_OwnIds"
+
+
+class _Folder(NamedTuple):
+    """An open folder of a task's records."""
+
+    path: str
+    descriptor: int
+    task_id: TaskId
 
 
 def _by_kind(entries: list[Found]) -> ByKind:
@@ -206,23 +245,23 @@ def _is_settled(changed: int) -> bool:
     return time.time_ns() - changed > tick
 
 
-def load_record(ledger: Ledger, path: Path, task_id: TaskId, folder: int | None = None) -> Found:
+def load_record(ledger: Ledger, path: str, task_id: TaskId, folder: int | None = None) -> Found:
     """Read one file, possibly in an open folder, that must be a record of this task."""
     try:
-        data = load_inside(ledger.top, path) if folder is None else load_entry(ledger.top, path, folder)
+        data = load_inside(ledger.top, Path(path)) if folder is None else load_entry(ledger.top, path, folder)
     except OSError as error:
-        return ledger.judge(path, b"") or RecordError(str(path), _reason(error))
+        return ledger.judge(path, b"") or RecordError(path, _reason(error))
     try:
         return ledger.judge(path, data) or _parse_record(path, task_id, data)
     except ValueError as error:
-        return RecordError(str(path), _reason(error))
+        return RecordError(path, _reason(error))
 
 
-def _parse_record(path: Path, task_id: TaskId, data: bytes) -> Run:
+def _parse_record(path: str, task_id: TaskId, data: bytes) -> Run:
     run = load_part(Run, data)
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
-    if f"{run.id}.json" != path.name:
+    if not path.endswith(f"/{run.id}{_ENDING}"):
         raise ValueError(f"it is of run {run.id!r}, but has another name")
     return run
 

@@ -115,7 +115,7 @@ def history_faults(paths: Paths) -> list[tuple[str, str]]:
 def test_records_of_the_go_program_are_read_and_written_back_whole(
     paths: Paths, record: dict[str, Any]
 ) -> None:
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     assert not found.is_ours
     written = json.loads(render_record(found))
@@ -141,13 +141,13 @@ def test_a_record_without_a_type_is_an_execute(
     paths: Paths, given_type: dict[str, str], expected: RunType
 ) -> None:
     record = {name: value for name, value in GO_RECORD.items() if name != "run_type"} | given_type
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     assert found.run_type == expected
 
 
 def test_what_was_read_is_what_counts(paths: Paths) -> None:
-    found = load_record(Ledger(paths), put(paths, GO_RECORD), T)
+    found = load_record(Ledger(paths), str(put(paths, GO_RECORD)), T)
     assert isinstance(found, Run)
     assert (found.status, found.exit_code, found.decision_state) == (
         RunStatus.SUCCESS,
@@ -196,13 +196,13 @@ def _lost(before: Any, after: Any, place: str = "$") -> list[str]:
 
 def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Paths) -> None:
     record = GO_RECORD | UNKNOWN
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     with Store(paths).transaction() as transaction:
         transaction.save_run(found.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
-    twice = load_record(Ledger(paths), paths.record(T, found.id), T)
+    twice = load_record(Ledger(paths), str(paths.record(T, found.id)), T)
     assert isinstance(twice, Run)
     assert json.loads(render_record(twice)) == again
 
@@ -380,13 +380,13 @@ def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved
         root = Path(folder)
         path, ledger = root / f"{GO_ID}.json", Ledger(Paths(root, root / "private"))
         path.write_text(json.dumps(record))
-        found = load_record(ledger, path, T)
+        found = load_record(ledger, str(path), T)
         if isinstance(found, RecordError):
             assert found.what
             assert found.path == str(path)
             return
         assert isinstance(found, Run)
         path.write_bytes(render_record(found))
-        again = load_record(ledger, path, T)
+        again = load_record(ledger, str(path), T)
         assert isinstance(again, Run)
         assert render_record(again) == render_record(found)
