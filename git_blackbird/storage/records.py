@@ -4,7 +4,7 @@ import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -140,10 +140,10 @@ class RunStore:
         finally:
             os.close(runs)
 
-    def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
+    def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
-        names = (task.id for task in plan.tasks.values() if task.children or task.id in task_ids)
-        return {name: self.history(name) for name in names}
+        names = {task.id for task in plan.parents()} | (plan.tasks.keys() & set(task_ids))
+        return {name: self.history(name) for name in sorted(names)}
 
     def recent(self, limit: int, now: int) -> ByKind:
         """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.

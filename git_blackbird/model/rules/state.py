@@ -181,8 +181,8 @@ def blocked_parents(state: PlanState) -> tuple[BlockedParent, ...]:
     """
     return tuple(
         BlockedParent(task, current_review(state.plan.tasks, task, state.history(task_id)))
-        for task_id in sorted(state.plan.tasks)
-        if is_complete(state.plan.tasks, task := state.plan.tasks[task_id])
+        for task_id, task in sorted((task.id, task) for task in state.plan.parents())
+        if is_complete(state.plan.tasks, task)
         if task.status != Status.DONE and task_id not in state.unreadable
         if state.gate.state(state.plan.tasks, task) is not GateState.OPEN
     )
@@ -202,7 +202,7 @@ def parents_to_review(state: PlanState) -> tuple[Task, ...]:
     """Return the parents that are not ``done`` and will be reviewed; none if parents are not reviewed."""
     if not state.is_gated:
         return ()
-    return tuple(task for task in state.plan.tasks.values() if task.children and task.status != Status.DONE)
+    return tuple(task for task in state.plan.parents() if task.status != Status.DONE)
 
 
 def feedback_below(state: PlanState, parent: Task) -> list[Task]:

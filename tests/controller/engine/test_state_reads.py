@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.recovery import look_again
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.changes import compose_change
 from git_blackbird.model.rules.reviews import outstanding_feedback
@@ -34,7 +34,7 @@ COUNTED: dict[str, Callable[..., object]] = {
     "feedback derived": outstanding_feedback,
     "feedback read": FeedbackStore.load_all,
     "feedback written": FeedbackStore.save,
-    "recoveries": recover,
+    "recoveries": look_again,
     "files written": write_atomic,
     "changes composed": compose_change,
 }
