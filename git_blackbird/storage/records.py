@@ -23,6 +23,7 @@ from git_blackbird.model.entities.history import (
 )
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
+from git_blackbird.storage.digests import tick_of
 from git_blackbird.storage.files import load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.ledger import Ledger
@@ -30,9 +31,6 @@ from git_blackbird.storage.paths import Paths
 
 _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
-# Two writes within one tick of the file system's clock leave the same time on a folder.
-_TICK_NANOSECONDS = 100_000_000
-_COARSE_TICK_NANOSECONDS = 2_100_000_000
 _ENDING = ".json"
 _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(_ENDING)
@@ -241,8 +239,7 @@ def _changed(place: "Path | os.DirEntry[str]") -> int:
 
 def _is_settled(changed: int) -> bool:
     """Whether another write would change the time; some file systems keep whole seconds only."""
-    tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
-    return time.time_ns() - changed > tick
+    return time.time_ns() - changed > tick_of(changed)
 
 
 def load_record(ledger: Ledger, path: str, task_id: TaskId, folder: int | None = None) -> Found:

@@ -52,18 +52,20 @@ class Unconfirmed(NamedTuple):
 class WatchedRun(NamedTuple):
     """What is known about record files since a run began.
 
-    ``written`` has, for each place, the digests that our commands noted before they wrote them, in order; ""
-    stands for a file that they removed.
+    ``before`` has the digests of those that were there, of all if it ``is_whole``. ``written`` has, for each
+    place, the digests that our commands noted before they wrote them, in order; "" stands for a file that
+    they removed.
     """
 
     run_id: RunId
     since: int
     before: Mapping[str, str] = MappingProxyType({})
     written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    is_whole: bool = True
 
     def is_untouched(self, place: str, changed: int) -> bool:
         """Whether a file with that time of change existed before."""
-        return place in self.before and changed < self.since
+        return changed < self.since and (place in self.before or not self.is_whole)
 
     def judge(self, place: str, content: Content) -> Unconfirmed | None:
         """Return content that our commands did not write and that was not there before; else None.
@@ -76,12 +78,7 @@ class WatchedRun(NamedTuple):
         valid = (*filter(None, (known_before,)), *self.written.get(place, ()))
         if content.digest in valid[-2:]:
             return None
-        return Unconfirmed(content.digest, self.run_id, is_new=not valid)
-
-    def removed(self, places: frozenset[str]) -> tuple[str, ...]:
-        """Return the run records that our commands wrote or found, and that are missing in ``places``."""
-        known = self.before.keys() | self.written.keys()
-        return tuple(sorted(place for place in known - places if place.startswith(f"{_RUNS}/")))
+        return Unconfirmed(content.digest, self.run_id, is_new=self.is_whole and not valid)
 
 
 class UnconfirmedRecord(NamedTuple):

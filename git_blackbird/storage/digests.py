@@ -1,0 +1,237 @@
+"""The digests of all record files at a time, kept in the git directory and brought up to date by folders."""
+
+import contextlib
+import json
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.storage.files import SaveError, load_inside, replace_durably
+from git_blackbird.storage.paths import Paths
+
+# Two writes within one tick of a file system's clock leave the same time; some keep whole seconds only.
+_TICK_NANOSECONDS = 100_000_000
+_COARSE_TICK_NANOSECONDS = 2_100_000_000
+_REVIEWS = "reviews"
+_ENDING = ".json"
+# The records of more tasks than these are read for the first time only when the agent has ended.
+_MANY_TASKS = 500
+
+
+_Digests = Mapping[str, str]
+
+
+class Known(NamedTuple):
+    """The digests of record files at a time, by folder, then by name; only some if it is not whole."""
+
+    at: int
+    is_whole: bool
+    folders: Mapping[str, _Digests]
+
+
+class DigestsByPath(Mapping[str, str]):
+    """The same digests, by path."""
+
+    def __init__(self, folders: Mapping[str, _Digests]) -> None:
+        self._folders = folders
+
+    def __getitem__(self, place: str) -> str:
+        folder, _, name = place.rpartition("/")
+        return self._folders[folder][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{folder}/{name}" for folder, names in self._folders.items() for name in names)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._folders.values()))
+
+
+class ListedFolder(NamedTuple):
+    """A folder of records, when it changed, and the names of the records in it."""
+
+    folder: str
+    changed: int
+    names: Collection[str]
+
+
+_UNKNOWN = Known(0, False, {})
+
+
+class DigestStore:
+    """The digests of one worktree's record files. Methods that write require the store lock."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._known: tuple[tuple[int, ...], Known] | None = None
+        self._lines = 0
+
+    def walk(self, known: Known) -> Iterator[ListedFolder]:
+        """Yield every folder of records; one that did not change since the known ones is not listed."""
+        runs = self._paths.runs
+        for task in _names_in(str(runs)):
+            yield from self._look(known, f"{runs.name}/{task}")
+        yield from self._look(known, self._paths.feedback.name)
+
+    def _look(self, known: Known, folder: str) -> Iterator[ListedFolder]:
+        """Yield a folder and the folder of reviews in it."""
+        path = f"{self._paths.state}/{folder}"
+        former, changed, below = known.folders.get(folder), changed_at(path), f"{folder}/{_REVIEWS}"
+        if former is not None and changed < known.at:
+            yield ListedFolder(folder, changed, former)
+            has_reviews = below in known.folders
+        else:
+            names = _names_in(path)
+            yield ListedFolder(folder, changed, [name for name in names if name.endswith(_ENDING)])
+            has_reviews = _REVIEWS in names
+        if has_reviews:
+            yield from self._look(known, below)
+
+    def accept_all(self, now: int) -> None:
+        """Bring the digests up to date, as of ``now``; leave very many to ``complete``. Raises SaveError."""
+        known = self.load()
+        if known.is_whole or len(_names_in(str(self._paths.runs))) <= _MANY_TASKS:
+            folders = {one.folder: self.digests_in(known, one) for one in self.walk(known)}
+            self.save(known, Known(now, True, folders))
+        else:
+            self.save(known, Known(now, False, {}))
+
+    def complete(self, listed: Iterable[ListedFolder]) -> None:
+        """Add the digests that were left out; what changed since then is read again by the next run."""
+        known = self.load()
+        if not known.is_whole:
+            folders = {one.folder: self.digests_in(known, one) for one in listed}
+            self.save(known, known._replace(is_whole=True, folders=folders))
+
+    def load(self) -> Known:
+        """Return the digests, read again if another process has changed them."""
+        mark = mark_of(self._paths.known_records)
+        if self._known is None or self._known[0] != mark:
+            self._known = mark, self._parse_known()
+        return self._known[1]
+
+    def _parse_known(self) -> Known:
+        """Read a line for each folder, the last of it counts, and one for each time all were up to date."""
+        known = _UNKNOWN
+        folders: dict[str, _Digests] = {}
+        try:
+            lines = self._paths.known_records.read_text(errors="replace").split("\n")
+        except OSError:
+            return known
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError):  # a crash may have cut one off
+                first, second = json.loads(line)
+                if isinstance(first, int):
+                    known = Known(first, bool(second), folders)
+                elif second is None:
+                    folders.pop(first, None)
+                else:
+                    folders[str(first)] = dict(second)
+        self._lines = len(lines)
+        return known
+
+    def save(self, before: Known, after: Known) -> None:
+        """Append what differs, or write everything where most of the lines would be outdated."""
+        changed: list[tuple[str, _Digests | None]] = [
+            (folder, names)
+            for folder, names in after.folders.items()
+            if before.folders.get(folder) is not names
+        ]
+        changed += [(folder, None) for folder in before.folders.keys() - after.folders.keys()]
+        path, is_appended = self._paths.known_records, self._lines < 2 * len(after.folders) + _MANY_TASKS
+        lines = [*(changed if is_appended else after.folders.items()), (after.at, after.is_whole)]
+        data = "".join(f"{json.dumps(line)}\n" for line in lines)
+        if is_appended and before is not _UNKNOWN:
+            append_durably(path, f"\n{data}".encode())
+        else:
+            save_durably(path, data.encode())
+            self._lines = 0
+        self._lines += len(lines)
+        self._known = mark_of(path), after
+
+    def digests_in(self, known: Known, listed: ListedFolder) -> _Digests:
+        """Return the digests of a folder's records; only what changed since the known ones is read."""
+        former = known.folders.get(listed.folder, {})
+        if listed.names is former:
+            return former
+        return {
+            name: former[name]
+            if name in former and self.changed(listed, name) < known.at
+            else self.digest(f"{listed.folder}/{name}")
+            for name in listed.names
+        }
+
+    def changed(self, listed: ListedFolder, name: str) -> int:
+        """Return when a record or its folder changed."""
+        return max(listed.changed, changed_at(f"{self._paths.state}/{listed.folder}/{name}"))
+
+    def digest(self, place: str) -> str:
+        """Return the digest of a file; an unreadable one counts as empty."""
+        try:
+            return digest_of(load_inside(self._paths.state_root, self._paths.state / place))
+        except OSError:
+            return digest_of(b"")
+
+
+def save_durably(path: Path, data: bytes) -> None:
+    """Save one of our files in the git directory. Raises SaveError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_durably(path, data)
+    except OSError as error:
+        raise SaveError(path, error) from error
+
+
+def append_durably(path: Path, data: bytes) -> None:
+    """Add lines to one of our files. Raises SaveError."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise SaveError(path, error) from error
+    try:
+        os.write(descriptor, data)
+        os.fsync(descriptor)
+    except OSError as error:
+        raise SaveError(path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def _names_in(folder: str) -> list[str]:
+    """List a folder; an unreadable one is reported when its records are read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def changed_at(path: str | Path) -> int:
+    """Return when a file, or the link to it, changed."""
+    try:
+        own = os.lstat(path)
+        return max(own.st_ctime_ns, Path(path).stat().st_ctime_ns if stat.S_ISLNK(own.st_mode) else 0)
+    except OSError:
+        return time.time_ns()
+
+
+def tick_of(changed: int) -> int:
+    """Return how long after a time on a file another write may leave the same one."""
+    return _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of a file's content."""
+    from hashlib import sha256  # noqa: PLC0415  # only while an agent is at work
+
+    return sha256(data).hexdigest()
+
+
+def mark_of(path: Path) -> tuple[int, ...]:
+    """Return what differs once a file was replaced or grew; empty if it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino
