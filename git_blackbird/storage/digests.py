@@ -5,7 +5,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +60,13 @@ class ListedFolder(NamedTuple):
 _UNKNOWN = Known(0, False, {})
 
 
+class Look(NamedTuple):
+    """The folders of records that are the same as they are known, and the others."""
+
+    same: list[str]
+    others: list[ListedFolder]
+
+
 class DigestStore:
     """The digests of one worktree's record files. Methods that write require the store lock."""
 
@@ -68,42 +75,60 @@ class DigestStore:
         self._known: tuple[tuple[int, ...], Known] | None = None
         self._lines = 0
 
-    def walk(self, known: Known) -> Iterator[ListedFolder]:
-        """Yield every folder of records; one that did not change since the known ones is not listed."""
-        runs = self._paths.runs
-        for task in _names_in(str(runs)):
-            yield from self._look(known, f"{runs.name}/{task}")
-        yield from self._look(known, self._paths.feedback.name)
+    def look(self, known: Known) -> Look:
+        """Look at every folder of records; one that did not change since the known ones is not listed."""
+        same: list[str] = []
+        others: list[ListedFolder] = []
+        for folder, changed in [*_folders_in(self._paths.runs), (self._paths.feedback.name, None)]:
+            if folder in known.folders and changed is not None and changed < known.at:
+                same.append(folder)
+                below = f"{folder}/{_REVIEWS}"
+                others += self._listed(below) if below in known.folders else ()
+            else:
+                others += self._listed(folder)
+        return Look(same, others)
 
-    def _look(self, known: Known, folder: str) -> Iterator[ListedFolder]:
-        """Yield a folder and the folder of reviews in it."""
+    def _listed(self, folder: str) -> Iterator[ListedFolder]:
+        """List a folder and the folder of reviews in it."""
         path = f"{self._paths.state}/{folder}"
-        former, changed, below = known.folders.get(folder), changed_at(path), f"{folder}/{_REVIEWS}"
-        if former is not None and changed < known.at:
-            yield ListedFolder(folder, changed, former)
-            has_reviews = below in known.folders
-        else:
-            names = _names_in(path)
-            yield ListedFolder(folder, changed, [name for name in names if name.endswith(_ENDING)])
-            has_reviews = _REVIEWS in names
-        if has_reviews:
-            yield from self._look(known, below)
+        changed, names = changed_at(path), _names_in(path)
+        yield ListedFolder(folder, changed, [name for name in names if name.endswith(_ENDING)])
+        if _REVIEWS in names:
+            yield from self._listed(f"{folder}/{_REVIEWS}")
 
     def accept_all(self, now: int) -> None:
         """Bring the digests up to date, as of ``now``; leave very many to ``complete``. Raises SaveError."""
         known = self.load()
         if known.is_whole or len(_names_in(str(self._paths.runs))) <= _MANY_TASKS:
-            folders = {one.folder: self.digests_in(known, one) for one in self.walk(known)}
-            self.save(known, Known(now, True, folders))
+            self.save(known, Known(now, True, self._digests_at(known, self.look(known))))
         else:
             self.save(known, Known(now, False, {}))
 
-    def complete(self, listed: Iterable[ListedFolder]) -> None:
+    def complete(self, look: Look) -> None:
         """Add the digests that were left out; what changed since then is read again by the next run."""
         known = self.load()
         if not known.is_whole:
-            folders = {one.folder: self.digests_in(known, one) for one in listed}
+            folders = self._digests_at(known, look)
             self.save(known, known._replace(is_whole=True, folders=folders))
+
+    def _digests_at(self, known: Known, look: Look) -> dict[str, _Digests]:
+        others = {one.folder: self._digests_in(known, one) for one in look.others}
+        return {folder: known.folders[folder] for folder in look.same} | others
+
+    def touched(self, known: Known, look: Look) -> Iterator[tuple[str, int]]:
+        """Yield the path of each file that changed since the known ones, or is not among them, and when."""
+        state, folders, lstat = f"{self._paths.state}/", known.folders, os.lstat
+        for folder in look.same:
+            for name in folders[folder]:
+                place = f"{folder}/{name}"
+                try:
+                    found = lstat(state + place)
+                except OSError:
+                    continue
+                if found.st_ctime_ns >= known.at or stat.S_ISLNK(found.st_mode):
+                    yield place, changed_at(state + place)
+        for one in look.others:
+            yield from ((f"{one.folder}/{name}", self._changed(one, name)) for name in one.names)
 
     def load(self) -> Known:
         """Return the digests, read again if another process has changed them."""
@@ -137,7 +162,7 @@ class DigestStore:
         changed: list[tuple[str, _Digests | None]] = [
             (folder, names)
             for folder, names in after.folders.items()
-            if before.folders.get(folder) is not names
+            if names is not (former := before.folders.get(folder)) and names != former
         ]
         changed += [(folder, None) for folder in before.folders.keys() - after.folders.keys()]
         path, is_appended = self._paths.known_records, self._lines < 2 * len(after.folders) + _MANY_TASKS
@@ -151,20 +176,17 @@ class DigestStore:
         self._lines += len(lines)
         self._known = mark_of(path), after
 
-    def digests_in(self, known: Known, listed: ListedFolder) -> _Digests:
+    def _digests_in(self, known: Known, listed: ListedFolder) -> _Digests:
         """Return the digests of a folder's records; only what changed since the known ones is read."""
         former = known.folders.get(listed.folder, {})
-        if listed.names is former:
-            return former
         return {
             name: former[name]
-            if name in former and self.changed(listed, name) < known.at
+            if name in former and self._changed(listed, name) < known.at
             else self.digest(f"{listed.folder}/{name}")
             for name in listed.names
         }
 
-    def changed(self, listed: ListedFolder, name: str) -> int:
-        """Return when a record or its folder changed."""
+    def _changed(self, listed: ListedFolder, name: str) -> int:
         return max(listed.changed, changed_at(f"{self._paths.state}/{listed.folder}/{name}"))
 
     def digest(self, place: str) -> str:
@@ -197,6 +219,21 @@ def append_durably(path: Path, data: bytes) -> None:
         raise SaveError(path, error) from error
     finally:
         os.close(descriptor)
+
+
+def _folders_in(runs: Path) -> list[tuple[str, int | None]]:
+    """Return the folders of tasks, and when each changed; None for a link, or where that is unknown."""
+    try:
+        with os.scandir(runs) as entries:
+            return [
+                (
+                    f"{runs.name}/{entry.name}",
+                    None if entry.is_symlink() else entry.stat(follow_symlinks=False).st_ctime_ns,
+                )
+                for entry in entries
+            ]
+    except OSError:
+        return [(f"{runs.name}/{name}", None) for name in _names_in(str(runs))]
 
 
 def _names_in(folder: str) -> list[str]:

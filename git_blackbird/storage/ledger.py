@@ -7,7 +7,7 @@ that our commands have written since (only while a run is at work), and the file
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,7 +25,7 @@ from git_blackbird.storage.digests import (
     DigestsByPath,
     DigestStore,
     Known,
-    ListedFolder,
+    Look,
     append_durably,
     changed_at,
     digest_of,
@@ -161,12 +161,12 @@ class Ledger:
         if watched is None:
             return None
         known = self._digests.load()
-        listed = list(self._digests.walk(known))
-        unconfirmed = dict(self._all_unconfirmed(listed))
+        look = self._digests.look(known)
+        unconfirmed = dict(self._all_unconfirmed(known, look))
         if unconfirmed != before:
             self._save_unconfirmed(unconfirmed)
-        removed = self._removed(known, watched, listed)
-        self._digests.complete(listed)
+        removed = self._removed(known, watched, look)
+        self._digests.complete(look)
         self._paths.written_records.unlink(missing_ok=True)
         self._marks = None
         new = [
@@ -182,25 +182,28 @@ class Ledger:
             tuple(str(self._paths.state / place) for place in removed),
         )
 
-    def _all_unconfirmed(self, listed: Iterable[ListedFolder]) -> Iterator[tuple[str, Unconfirmed]]:
+    def _all_unconfirmed(self, known: Known, look: Look) -> Iterator[tuple[str, Unconfirmed]]:
         """Return every unconfirmed file; unchanged ones are not read."""
-        for one in listed:
-            for name in one.names:
-                place, changed = f"{one.folder}/{name}", self._digests.changed(one, name)
-                if _is_untouched(self._state, place, changed):
-                    continue
-                judged = _judge(self._state, place, Content(self._digests.digest(place), changed))
-                if judged is not None:
-                    yield place, judged
+        files = dict(self._digests.touched(known, look))
+        files |= {
+            place: changed_at(self._paths.state / place)
+            for place in self._state.unconfirmed
+            if place not in files and os.path.lexists(self._paths.state / place)
+        }
+        for place, changed in files.items():
+            if _is_untouched(self._state, place, changed):
+                continue
+            judged = _judge(self._state, place, Content(self._digests.digest(place), changed))
+            if judged is not None:
+                yield place, judged
 
-    def _removed(self, known: Known, watched: WatchedRun, listed: Iterable[ListedFolder]) -> list[str]:
+    def _removed(self, known: Known, watched: WatchedRun, look: Look) -> list[str]:
         """Return the run records that our commands wrote or found, and that are missing."""
-        names = {one.folder: one.names for one in listed}
+        names = {one.folder: one.names for one in look.others}
         gone = [
             f"{folder}/{name}"
-            for folder, former in known.folders.items()
-            if names.get(folder) is not former
-            for name in former
+            for folder in known.folders.keys() - set(look.same)
+            for name in known.folders[folder]
             if name not in names.get(folder, ())
         ]
         gone += [place for place in watched.written if not os.path.lexists(self._paths.state / place)]

@@ -118,8 +118,10 @@ class RunStore:
         with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
                 between()
-                histories[task_id] = self._history(task_id, changed, sweep)
-        return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
+                history = self._history(task_id, changed, sweep)
+                if history is not NO_HISTORY:
+                    histories[task_id] = history
+        return histories
 
     @contextlib.contextmanager
     def _sweep(self) -> Iterator["_Sweep"]:
@@ -202,6 +204,8 @@ class RunStore:
             entries.append(load_record(self._ledger, path, folder.task_id, folder.descriptor))
             in_order = in_order and _is_named_by_start(entries[-1])
         runs, faults, unconfirmed = _by_kind(entries[::-1])
+        if not entries:
+            return NO_HISTORY
         return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
 
 

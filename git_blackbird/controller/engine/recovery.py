@@ -104,10 +104,8 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every record that says an agent is at work, of tasks in the plan or not."""
-    for task_id in sorted(histories):
-        for run in histories[task_id].recent:
-            if run.status == RunStatus.RUNNING:
-                yield run
+    for task_id in sorted(task_id for task_id, history in histories.items() if history.at_work):
+        yield from histories[task_id].at_work
 
 
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:

@@ -201,12 +201,17 @@ class History:
         """The last run that counts: neither a review nor superseded."""
         return next((run for run in reversed(self.recent) if run.counts), None)
 
+    @cached_property
+    def at_work(self) -> tuple[Run, ...]:
+        """The runs in which an agent is at work, according to the records."""
+        return tuple(run for run in self.recent if run.status == RunStatus.RUNNING)
+
     @property
     def is_undelivered(self) -> bool:
         """Whether the newest run reached no agent, so that nobody has heard what it was to say."""
         return self.newest is not None and self.newest.superseded_by in _UNDELIVERED
 
-    @property
+    @cached_property
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
@@ -214,8 +219,7 @@ class History:
     @property
     def live(self) -> Run | None:
         """The run in which an agent is at work, according to the records."""
-        at_work = (run for run in reversed(self.recent) if run.status == RunStatus.RUNNING)
-        return next((run for run in at_work if not run.is_review), None)
+        return next((run for run in reversed(self.at_work) if not run.is_review), None)
 
     def find(self, run_id: RunId) -> Run | None:
         """Return the run with that id."""

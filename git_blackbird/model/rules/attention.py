@@ -40,7 +40,7 @@ def pending_decisions(state: PlanState) -> tuple[PendingDecision, ...]:
     """Return every pending decision on a task of this plan, oldest first."""
     decisions = [
         PendingDecision(task, run)
-        for task, run in state.latest_runs
+        for task, run in state.open_runs
         if run.is_pending and is_decision_alive(task, run)
     ]
     return tuple(sorted(decisions, key=lambda due: due.run.sort_key))
@@ -53,7 +53,7 @@ def is_decision_alive(task: Task, run: Run) -> bool:
 
 def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
     """Return every task of this plan with a paused run, and that run, oldest first."""
-    paused = [(task, run) for task, run in state.latest_runs if run.status is RunStatus.PAUSED]
+    paused = [(task, run) for task, run in state.open_runs if run.status is RunStatus.PAUSED]
     return tuple(sorted(paused, key=lambda pair: pair[1].sort_key))
 
 

@@ -59,6 +59,7 @@ class PlanState:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
         broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
         suspects = self.histories.keys() | (broken.keys() - self.feedback.keys() if broken else set())
+        suspects = {task_id for task_id in suspects if self.history(task_id).faults or task_id in broken}
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)
@@ -74,6 +75,11 @@ class PlanState:
             for task_id in sorted(readable)
             if (run := self.histories[task_id].latest) is not None
         )
+
+    @cached_property
+    def open_runs(self) -> tuple[tuple[Task, Run], ...]:
+        """Those of the latest runs on which something may be due, apart from what a person asks for."""
+        return tuple(pair for pair in self.latest_runs if pair[1].is_open)
 
     @property
     def gate(self) -> ReviewGate:
