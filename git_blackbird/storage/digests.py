@@ -96,13 +96,17 @@ class DigestStore:
         if _REVIEWS in names:
             yield from self._listed(f"{folder}/{_REVIEWS}")
 
-    def accept_all(self, now: int) -> None:
-        """Bring the digests up to date, as of ``now``; leave very many to ``complete``. Raises SaveError."""
+    def accept_all(self, now: int, record: Path) -> None:
+        """Bring the digests up to date, as of ``now``, after ``record`` was written.
+
+        Very many are left to ``complete``, but for those beside the record. Raises SaveError.
+        """
         known = self.load()
         if known.is_whole or len(_names_in(str(self._paths.runs))) <= _MANY_TASKS:
             self.save(known, Known(now, True, self._digests_at(known, self.look(known))))
         else:
-            self.save(known, Known(now, False, {}))
+            beside = self._listed(record.parent.relative_to(self._paths.state).as_posix())
+            self.save(known, Known(now, False, self._digests_at(known, Look([], [*beside]))))
 
     def complete(self, look: Look) -> None:
         """Add the digests that were left out; what changed since then is read again by the next run."""
@@ -128,7 +132,7 @@ class DigestStore:
                 if found.st_ctime_ns >= known.at or stat.S_ISLNK(found.st_mode):
                     yield place, changed_at(state + place)
         for one in look.others:
-            yield from ((f"{one.folder}/{name}", self._changed(one, name)) for name in one.names)
+            yield from ((f"{one.folder}/{name}", self._changed(known, one, name)) for name in one.names)
 
     def load(self) -> Known:
         """Return the digests, read again if another process has changed them."""
@@ -181,13 +185,15 @@ class DigestStore:
         former = known.folders.get(listed.folder, {})
         return {
             name: former[name]
-            if name in former and self._changed(listed, name) < known.at
+            if name in former and self._changed(known, listed, name) < known.at
             else self.digest(f"{listed.folder}/{name}")
             for name in listed.names
         }
 
-    def _changed(self, listed: ListedFolder, name: str) -> int:
-        return max(listed.changed, changed_at(f"{self._paths.state}/{listed.folder}/{name}"))
+    def _changed(self, known: Known, listed: ListedFolder, name: str) -> int:
+        """Return when a record changed, or its folder; of a record without a digest its own time says it."""
+        own = changed_at(f"{self._paths.state}/{listed.folder}/{name}")
+        return max(listed.changed, own) if known.is_whole else own
 
     def digest(self, place: str) -> str:
         """Return the digest of a file; an unreadable one counts as empty."""

@@ -108,7 +108,7 @@ class Ledger:
             return None
         path = Path(file)
         # Taken before reading, so that a later change does not count as an earlier one.
-        place, changed = self._place(path), max(changed_at(path), changed_at(path.parent))
+        place, changed = self._place(path), self._changed(path)
         if _is_untouched(self._state, place, changed):
             return None
         content = Content(digest_of(data), changed)
@@ -118,6 +118,11 @@ class Ledger:
             self.refresh()
             unconfirmed = _judge(self._state, place, content)
         return None if unconfirmed is None else self._named(place, unconfirmed)
+
+    def _changed(self, path: Path) -> int:
+        own, watched = changed_at(path), self._state.watched
+        is_enough = watched is not None and not watched.is_whole
+        return own if is_enough else max(own, changed_at(path.parent))
 
     def _named(self, place: str, content: Unconfirmed) -> RecordError | UnconfirmedRecord:
         path = str(self._paths.state / place)
@@ -135,7 +140,7 @@ class Ledger:
             return
         began = record.lstat().st_ctime_ns
         now = began - tick_of(began)
-        self._digests.accept_all(now)
+        self._digests.accept_all(now, record)
         self._marks = None
         header = json.dumps({"run": run_id, "since": now}) + "\n"
         save_durably(self._paths.written_records, header.encode())

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic
@@ -390,3 +391,50 @@ def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved
         again = load_record(ledger, str(path), T)
         assert isinstance(again, Run)
         assert render_record(again) == render_record(found)
+
+
+def keep(paths: Paths, minute: int, **fields: Any) -> Path:
+    """Save a record of ours that began at a minute, and make its folder one that may be remembered."""
+    moment = parse_timestamp(f"2026-01-02T03:{minute:02}:00Z")
+    record = GO_RECORD | {"id": build_run_id(moment, 0), "startedAt": format_timestamp(moment)}
+    path = put(paths, record | {"recorder": RECORDER} | fields)
+    os.utime(paths.task_runs(T), ns=(1, 1))
+    return path
+
+
+def test_of_many_tasks_only_the_recent_runs_are_read_until_the_others_are_asked_for(tmp_path: Path) -> None:
+    paths = make_layout(tmp_path)
+    first, counting, lost = (keep(paths, minute).stem for minute in (1, 2, 3))
+    keep(paths, 3, superseded_at=STAMP)
+    records = RunStore(paths)
+    history = records.histories()[T]
+    assert [run.id for run in history.recent] == [counting, lost]
+    assert history.latest is not None
+    assert (history.latest.id, history.is_whole) == (counting, False)
+    assert [run.id for run in history.runs] == [first, counting, lost]
+    assert history.find(RunId(first)) == history.runs[0]
+    assert [run.id for run in history.since(history.runs[0])] == [counting, lost]
+    # Of a single task everything is read, and remembered.
+    assert records.history(T).is_whole
+    assert records.histories()[T].is_whole
+
+
+def test_an_older_record_is_checked_when_its_task_is_read(tmp_path: Path) -> None:
+    paths = make_layout(tmp_path)
+    older = keep(paths, 1)
+    older.write_text("{")
+    keep(paths, 2)
+    assert RunStore(paths).histories()[T].faults == ()
+    assert [fault.path for fault in RunStore(paths).history(T).faults] == [str(older)]
+
+
+@pytest.mark.parametrize("other", ["Go's id", "another start"])
+def test_records_whose_names_do_not_sort_by_their_start_are_all_read(tmp_path: Path, other: str) -> None:
+    paths = make_layout(tmp_path)
+    keep(paths, 1)
+    if other == "Go's id":
+        put(paths, GO_RECORD)
+    else:
+        keep(paths, 2, startedAt="2026-01-02T03:00:00Z")
+    history = RunStore(paths).histories()[T]
+    assert (len(history.recent), history.is_whole) == (2, True)
