@@ -58,13 +58,17 @@ def change_after(repo: Path, base: str) -> TreePair:
     return TreePair(base, tree_of(repo))
 
 
+KEPT = "blackbird/snapshot"
+"""Below the git directory: the index that one snapshot keeps for the next."""
+
+
 def user_state(repo: Path) -> Mapping[str, object]:
     """All that a snapshot must leave as it is: index, references, HEAD, stash, configuration, worktree."""
     git_dir = Path(git(repo, "rev-parse", "--absolute-git-dir"))
     kept = {
         str(path.relative_to(git_dir)): path.read_bytes()
         for path in sorted(git_dir.rglob("*"))
-        if path.is_file() and "objects" not in path.parts
+        if path.is_file() and "objects" not in path.parts and KEPT not in path.as_posix()
     }
     index = git_dir / "index"
     times = index.stat().st_mtime_ns if index.exists() else None

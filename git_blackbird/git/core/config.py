@@ -36,10 +36,10 @@ def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
 
 def _list_config(repo: Repository, *options: str) -> list[bytes]:
     """Return the fields that git prints for the keys below ``blackbird.``. Raises GitError."""
-    done = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
-    if done.code not in (0, _NO_SUCH_KEY):
-        raise GitError(("config",), done.code, done.err)
-    return done.out.split(b"\0")[:-1]
+    completed = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
+    if completed.code not in (0, _NO_SUCH_KEY):
+        raise GitError(("config",), completed.code, completed.err)
+    return completed.out.split(b"\0")[:-1]
 
 
 def write_setting(repo: Repository, key: str, value: str) -> None:
@@ -70,11 +70,30 @@ def files_of_settings(repo: Repository) -> tuple[Path, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    done = repo.git("config", "--list", "--name-only", "--show-origin", "-z")
-    origins = dict.fromkeys(done.out.split(b"\0")[:-1:2])
-    files = [origin.removeprefix(b"file:") for origin in origins if origin.startswith(b"file:")]
-    named = (repo.top / os.fsdecode(file) for file in files)
-    return tuple(dict.fromkeys((*_places(repo), *named)))
+    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in _files_with_values(repo)))))
+
+
+def files_of_rules(repo: Repository) -> tuple[Path, ...]:
+    """List the files outside the worktree that say how its files are converted, and which are ignored.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    listed = list(_files_with_values(repo))
+    values = dict(item.partition("\n")[::2] for _, item in listed)
+    names = (("core.excludesfile", "ignore"), ("core.attributesfile", "attributes"))
+    chosen = (_expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}") for key, name in names)
+    info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
+    # An include may depend on the branch.
+    fixed = (*info, Path("/etc/gitattributes"), repo.git_dir / "HEAD")
+    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in listed), *chosen, *fixed)))
+
+
+def _files_with_values(repo: Repository) -> Iterator[tuple[Path, str]]:
+    """Return the values in git's configuration files, each with its file, and below its key on a line."""
+    fields = repo.git("config", "--list", "--show-origin", "-z").out.split(b"\0")[:-1]
+    for origin, item in zip(fields[::2], fields[1::2], strict=True):
+        if origin.startswith(b"file:"):
+            yield repo.top / os.fsdecode(origin.removeprefix(b"file:")), os.fsdecode(item)
 
 
 def _places(repo: Repository) -> Iterator[Path]:
@@ -86,7 +105,19 @@ def _places(repo: Repository) -> Iterator[Path]:
         yield repo.top / elsewhere
     elif home:
         yield Path(home) / ".gitconfig"
-        yield Path(repo.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / "config"
+        yield _user_folder(repo) / "config"
+
+
+def _user_folder(repo: Repository) -> Path:
+    """Return the user's folder of git's files."""
+    environ = repo.environ
+    return Path(environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config") / "git"
+
+
+def _expanded(repo: Repository, name: str) -> Path:
+    """Return the path that git takes a configured name for."""
+    home = repo.environ.get("HOME", "")
+    return repo.top / (f"{home}{name[1:]}" if name.startswith("~/") else os.path.expanduser(name))  # noqa: PTH111
 
 
 def list_own_keys(repo: Repository) -> tuple[str, ...]:
@@ -115,10 +146,10 @@ def _keys_in(repo: Repository, scope: str) -> list[str]:
 
 def git_identity(repo: Repository) -> str:
     """Return name and address of a commit made now, or "" if git has none."""
-    done = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
-    if done.code != 0:
+    completed = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
+    if completed.code != 0:
         return ""
-    name, _, _ = done.out.decode(errors="replace").strip().rsplit(" ", 2)
+    name, _, _ = completed.out.decode(errors="replace").strip().rsplit(" ", 2)
     return name
 
 
@@ -132,8 +163,8 @@ def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool
         if run_git(asked, cwd=cwd, environ=environ, check=False).out.strip() == b"false":
             environ = {name: value for name, value in environ.items() if name != _PAGER_IN_USE}
     asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
-    done = run_git(asked, cwd=cwd, environ=environ, check=False)
-    return done.out.strip() == b"true"
+    completed = run_git(asked, cwd=cwd, environ=environ, check=False)
+    return completed.out.strip() == b"true"
 
 
 # What git sets for a pager if the user has not configured it.

@@ -37,6 +37,10 @@ class TreeStore:
         self.objects: pygit2.Repository = open_libgit2(repo)
         self._seen: dict[str, Tree] = {}
 
+    def __contains__(self, oid: str) -> bool:
+        """Whether the repository has this object, and with it what it is made of."""
+        return oid in self.objects
+
     def load(self, oid: str) -> Tree:
         """Return the entries of one tree. Raises UnusableError if there is no such tree."""
         known = self._seen.get(oid)

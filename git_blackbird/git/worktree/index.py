@@ -206,6 +206,7 @@ _STALE_SECONDS = 24 * 3600
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20
+_NO_INDEX = "none"
 # The time, device, inode, size and checksum of an index, to notice that another took its place.
 _Seen = tuple[int, int, int, int, bytes]
 
@@ -220,7 +221,7 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
     with private_folder(repo, purpose) as folder:
         index = folder / "index"
         with writing(index):
-            _copy_index(repo.index, index)
+            copy_index(repo.index, index)
         yield index
 
 
@@ -263,7 +264,7 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
         with private_folder(repo, NEXT) as folder:
             index = folder / "index"
             with writing(index):
-                copied = _copy_index(repo.index, index)
+                copied = _copied_index(repo.index, index)
             if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
                 return
     raise IndexLockedError(
@@ -271,7 +272,27 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
     )
 
 
-def _copy_index(source: Path, target: Path) -> _Seen | None:
+def copy_index(source: Path, target: Path) -> str | None:
+    """Copy an index, if there is one, with its time stamp; return its checksum as ``index_checksum`` does."""
+    seen = _copied_index(source, target)
+    return _NO_INDEX if seen is None else _checksum(seen)
+
+
+def index_checksum(index: Path) -> str | None:
+    """Return a text that differs for indexes of different content; None if git was told not to make one."""
+    try:
+        with index.open("rb") as file:
+            return _checksum(_seen_in(file))
+    except FileNotFoundError:
+        return _NO_INDEX
+
+
+def _checksum(seen: _Seen) -> str | None:
+    *_, checksum = seen
+    return checksum.hex() if any(checksum) else None
+
+
+def _copied_index(source: Path, target: Path) -> _Seen | None:
     """Copy an index with its time stamp; return its identity, None if there is none."""
     try:
         with source.open("rb") as before, target.open("xb") as after:

@@ -1,4 +1,4 @@
-"""Record the worktree as a tree, in a private index (DESIGN.md 5)."""
+"""Record the worktree as a tree, in a private index that the next snapshot goes on with (DESIGN.md 5)."""
 
 import os
 import re
@@ -6,22 +6,23 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import Completed, GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_index
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
+from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.entities.change import SkippedPath
 
-# All tracked files, and again those that differ: this reveals files that git is told to ignore.
-_LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
+# What differs from the index, and what is untracked; the index gets the present times of the other files.
+_STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-# The beginnings of lines in that list for unflagged files: an entry, and a side of a conflict.
-_UNMARKED = frozenset((b"H ", b"M "))
+_UNTRACKED = b"??"
+# Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
+_FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) ([^\0]+)")
 _SKIPPED = frozenset(b"Ss")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _SLOW = (
@@ -54,20 +55,31 @@ class Snapshot:
 
 @dataclass
 class IndexUpdate:
-    """The paths to update in the private index, and those that cannot be."""
+    """The paths to update in the private index, and those that cannot be.
+
+    It is plain if the updated index says all that the next snapshot has to know of these paths.
+    """
 
     update: list[bytes] = field(default_factory=list)
     private: list[bytes] = field(default_factory=list)
     remove: list[bytes] = field(default_factory=list)
     untouched: list[bytes] = field(default_factory=list)
     left_out: list[SkippedPath] = field(default_factory=list)
-    assumed: list[bytes] = field(default_factory=list)
-    skipped: list[bytes] = field(default_factory=list)
+    missing: set[bytes] = field(default_factory=set)
+    in_index: set[bytes] = field(default_factory=set)
+    tracked: set[bytes] = field(default_factory=set)
+    is_plain: bool = True
 
     def leave_out(self, path: bytes, reason: str) -> None:
         """Note that the file at ``path`` will not be in the tree."""
         self.untouched.append(path)
         self.left_out.append(SkippedPath(path=_text(path), reason=reason))
+        self.is_plain = self.is_plain and path not in self.in_index
+
+    @property
+    def changed(self) -> set[bytes]:
+        """The paths whose content, as the worktree has it, is in the private index."""
+        return {*self.update, *self.private}.difference(self.untouched, self.missing)
 
 
 def take_snapshot(
@@ -80,7 +92,8 @@ def take_snapshot(
     references and files of the user stay unchanged. Raises SnapshotError.
     """
     try:
-        with private_index(repo, "snapshot") as index:
+        with private_folder(repo, "snapshot") as folder:
+            index = take_kept_index(repo, folder, f"{limits.max_untracked_bytes} {hidden}")
             builder = SnapshotBuilder(repo, index, limits, tuple(os.fsencode(name) for name in hidden))
             return builder.run(since)
     except (SnapshotError, GitStoppedError):
@@ -100,10 +113,12 @@ class SnapshotBuilder:
     """One snapshot in the making: a private index, and one deadline for all its git commands."""
 
     def __init__(
-        self, repo: Repository, index: Path, limits: SnapshotLimits, hidden: tuple[bytes, ...]
+        self, repo: Repository, index: KeptIndex, limits: SnapshotLimits, hidden: tuple[bytes, ...]
     ) -> None:
         self.repo = repo
-        self.variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        self.trees = TreeStore(repo)
+        self.index = index
+        self.variables = {"GIT_INDEX_FILE": os.fspath(index.path), "GIT_OPTIONAL_LOCKS": "1"}
         self.limits = limits
         self.hidden = hidden
         self.deadline = time.monotonic() + limits.timeout_seconds
@@ -111,17 +126,52 @@ class SnapshotBuilder:
 
     def run(self, since: str | None) -> Snapshot:
         """Update the private index from the worktree and write its tree."""
-        work = self.sorted_out(self.git(*_LIST))
-        self.unmark(work)
+        state, work = self.updated_again() or self.updated()
+        tree = state.tree
+        if since is not None:
+            tree = self.with_lost(tree, since, work)
+        if work.is_plain:
+            self.index.keep(state, work.changed)
+        left_out = sorted(work.left_out, key=lambda item: item.path)
+        # The untracked ones never came in.
+        return Snapshot(self.trees.without(tree, self.hidden), tuple(left_out))
+
+    def updated_again(self) -> tuple[KeptState, IndexUpdate] | None:
+        """Update the index of an earlier snapshot; None if it takes a new one to know what is in the tree."""
+        state = self.index.state
+        if state is None or state.tree not in self.trees:
+            return None
+        listed = self.git(*_STATUS)
+        work = self.sorted_out(listed, state)
+        if work.is_plain and not listed.err:
+            self.update(work)
+        if not work.is_plain or listed.err:
+            return None
+        tree = self.write_tree() if work.update or work.private else state.tree
+        return self.next_state(state, tree, work), work
+
+    def updated(self) -> tuple[KeptState, IndexUpdate]:
+        """Update a copy of the user's index."""
+        self.index.copy_users()
+        has_skipped = self.clear_flags()
+        state = KeptState()
+        work = self.sorted_out(self.git(*_STATUS), state)
         self.drop(work.remove)
         self.update(work)
         self.drop_unmerged(work.untouched)
-        tree = self.write_tree()
-        if since is not None:
-            tree = self.with_lost(tree, since, work)
-        left_out = sorted(work.left_out, key=lambda item: item.path)
-        # The untracked ones never came in.
-        return Snapshot(TreeStore(self.repo).without(tree, self.hidden), tuple(left_out))
+        work.is_plain = work.is_plain and not has_skipped
+        return self.next_state(state, self.write_tree(), work), work
+
+    def next_state(self, before: KeptState, tree: str, work: IndexUpdate) -> KeptState:
+        """Return what to keep with the updated index."""
+        gone, changed = work.missing, work.changed
+        added = (before.added_paths | (changed - work.tracked)) - gone
+        removed = (before.removed_paths | (gone & work.tracked)) - changed
+        names = {
+            "added": tuple(map(os.fsdecode, sorted(added))),
+            "removed": tuple(map(os.fsdecode, sorted(removed))),
+        }
+        return before.model_copy(update={"tree": tree, **names})
 
     def write_tree(self) -> str:
         """Write the tree of the private index."""
@@ -129,7 +179,7 @@ class SnapshotBuilder:
 
     def with_lost(self, tree: str, since: str, work: IndexUpdate) -> str:
         """Add again the files of ``since`` that git no longer lists; what is left out stays as it was."""
-        trees = TreeStore(self.repo)
+        trees = self.trees
         links: dict[bytes, bool] = {}
         lost = [
             path
@@ -140,6 +190,7 @@ class SnapshotBuilder:
         ]
         if not lost:
             return tree
+        work.is_plain = False
         refused = set(work.untouched).intersection(lost)
         again = IndexUpdate(untouched=sorted(refused), left_out=work.left_out)
         for path in sorted(set(lost) - refused):
@@ -152,38 +203,48 @@ class SnapshotBuilder:
         left = max(self.deadline - time.monotonic(), 0.0)
         return self.repo.git(*QUIET_OPTIONS, *args, stdin=stdin, timeout=left, variables=self.variables)
 
-    def sorted_out(self, names: Completed) -> IndexUpdate:
+    def sorted_out(self, listed: Completed, state: KeptState) -> IndexUpdate:
         """Decide what to do with each path that git listed."""
-        shut = _SHUT_DIRECTORY.findall(names.err.decode(errors="replace"))
+        shut = _SHUT_DIRECTORY.findall(listed.err.decode(errors="replace"))
         left_out = [SkippedPath(path=f"{name}/", reason=f"cannot be read: {why}") for name, why in shut]
-        work = IndexUpdate(left_out=left_out)
+        work = IndexUpdate(left_out=left_out, is_plain=not shut)
         links: dict[bytes, bool] = {}
         directories: list[bytes] = []
-        seen: set[bytes] = set()
-        for tag, path in self.changed(work, names.out.split(b"\0")[:-1]):
-            if path in seen or path.partition(b"/")[0] in self.hidden:
+        paths = self.changed(work, listed.out.split(b"\0")[:-1], state)
+        known = work.in_index | work.tracked
+        for path in paths:
+            if path.partition(b"/")[0] in self.hidden:
                 continue
-            seen.add(path)
-            if tag != b"?" and self.is_beyond_link(path, links):
+            if path in known and self.is_beyond_link(path, links):
                 work.remove.append(path)
-            elif self.sort_one(work, path, is_tracked=tag != b"?"):
+            elif self.sort_one(work, path, is_tracked=path in work.tracked):
                 directories.append(path)
         self.sort_directories(work, directories)
+        work.is_plain = work.is_plain and not work.remove and not directories
         return work
 
-    def changed(self, work: IndexUpdate, items: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-        """Return the paths to inspect: those that differ, and those that git is told to ignore.
+    def changed(self, work: IndexUpdate, items: Sequence[bytes], state: KeptState) -> list[bytes]:
+        """Return the paths to inspect, and note in ``work`` what is known of them."""
+        untracked = {item[3:] for item in items if item[:2] == _UNTRACKED}
+        work.in_index = {item[3:] for item in items if item[1:2] != b" "} - untracked
+        # Files that are tracked, but not in this index, may be ignored by now.
+        back = {path for path in state.removed_paths if os.path.lexists(self.prefix + path)}
+        work.tracked = (work.in_index - state.added_paths) | back
+        return sorted(work.in_index | untracked | back)
 
-        The latter are noted in ``work``. Files outside a sparse checkout stay as git has them.
+    def clear_flags(self) -> bool:
+        """Clear, in the private index, the flags that make git ignore changes.
+
+        Return whether it has files that are not to be in the worktree; absent ones stay as git has them.
         """
-        listed = [(item[:1], item[2:]) for item in items if item[:2] not in _UNMARKED]
-        skipped = [path for tag, path in listed if tag[0] in _SKIPPED]
-        work.assumed += [path for tag, path in listed if tag in {b"h", b"s"}]
-        if not skipped:
-            return listed
-        absent = set(skipped).difference(self.present(skipped)) if self.is_sparse() else set[bytes]()
-        work.skipped += [path for path in skipped if path not in absent]
-        return [(tag, path) for tag, path in listed if path not in absent]
+        flagged = _FLAGGED.findall(self.git("ls-files", "-z", "-v").out)
+        skipped = [path for tag, path in flagged if tag[0] in _SKIPPED]
+        assumed = [path for tag, path in flagged if tag.islower()]
+        to_inspect = list(self.present(skipped)) if skipped and self.is_sparse() else skipped
+        for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", to_inspect)):
+            if paths:
+                self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
+        return bool(skipped)
 
     def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
         """Return the existing ones of ``paths``; a missing directory is checked once."""
@@ -200,18 +261,13 @@ class SnapshotBuilder:
         asked = self.git("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
         return asked.out.strip() == b"true"
 
-    def unmark(self, work: IndexUpdate) -> None:
-        """Clear, in the private index, the flags that make git ignore changes."""
-        for option, paths in (("--no-assume-unchanged", work.assumed), ("--no-skip-worktree", work.skipped)):
-            if paths:
-                self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
-
     def sort_one(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
         """Sort one path; return True for a tracked path that is a directory now."""
         full = self.prefix + path
         try:
             status = os.lstat(full)
         except (FileNotFoundError, NotADirectoryError):
+            work.missing.add(path)
             work.update.append(path)
             return False
         except OSError as error:

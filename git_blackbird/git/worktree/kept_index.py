@@ -1,0 +1,146 @@
+"""Keep the private index of a snapshot for the next one, with what shows that it still holds (DESIGN.md 5).
+
+Its folder moves to the process that works on it: no two share it, and one that is killed leaves none. Git
+itself notices, by their times, which files changed since. What git would not notice is in the state: another
+index of the user, and rules that say how files are converted and which are ignored.
+"""
+
+import contextlib
+import hashlib
+import os
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from git_blackbird.git.core.config import files_of_rules
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import parents
+from git_blackbird.git.worktree.index import copy_index, index_checksum, writing
+from git_blackbird.model.base.record import Record
+
+# Files below a directory depend on these in it; a repository in it takes them out of ours.
+_RULES = (".gitattributes", ".gitignore", ".git")
+# A change within one tick of the file system's clock may leave the times of a file as they are.
+_TICK_NANOSECONDS = 100_000_000
+_COARSE_TICK_NANOSECONDS = 2_100_000_000
+_UNSETTLED = (-1,)
+
+
+class KeptState(Record):
+    """What a kept index says, and what it was made from.
+
+    ``added`` are files in it that the user's index does not have, ``removed`` the reverse. ``rules`` are
+    files, each with its times, size and inode; there are none while no file differs from the user's index.
+    """
+
+    key: str = ""
+    tree: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rules: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
+
+    @property
+    def added_paths(self) -> frozenset[bytes]:
+        """The added files as git names them."""
+        return frozenset(map(os.fsencode, self.added))
+
+    @property
+    def removed_paths(self) -> frozenset[bytes]:
+        """The removed files as git names them."""
+        return frozenset(map(os.fsencode, self.removed))
+
+
+class KeptIndex:
+    """A private index in a folder that no other process has."""
+
+    def __init__(self, repo: Repository, folder: Path, settings: str) -> None:
+        self.path = folder / "index"
+        self._state_path = folder / "state.json"
+        self._repo = repo
+        self._began = time.time_ns()
+        variables = sorted(item for item in repo.git_environ.items() if item[0].startswith(("GIT_", "XDG_")))
+        self._made_for = f"{repo.top} {settings} {repo.environ.get('HOME')} {variables}"
+        self._users = index_checksum(repo.index)
+        self.state = self._load()
+
+    def _load(self) -> KeptState | None:
+        """Return the state that was kept; None where it does not hold any more."""
+        try:
+            state = KeptState.from_json(self._state_path.read_bytes())
+            if self._users is None or state.key != self._key():
+                return None
+        except (OSError, ValidationError):
+            return None
+        holds = all(signature == _signature(path) for path, signature in state.rules.items())
+        return state if holds else None
+
+    def _key(self) -> str:
+        """Return a digest of what the index was made for, and of what is in it: a crash may have torn it."""
+        content = zlib.crc32(self.path.read_bytes())
+        return hashlib.sha256(f"{self._users} {content} {self._made_for}".encode()).hexdigest()
+
+    def copy_users(self) -> None:
+        """Start with the index of the user."""
+        with writing(self.path):
+            self.path.unlink(missing_ok=True)
+            self._users = copy_index(self._repo.index, self.path)
+
+    def keep(self, state: KeptState, changed: Iterable[bytes]) -> None:
+        """Let the next snapshot go on with this index; ``changed`` are files that this one updated."""
+        if self._users is None or not self.path.exists():
+            return
+        # Without room or a name that JSON can hold, the next snapshot starts anew.
+        with contextlib.suppress(OSError, PydanticSerializationError, UnicodeError):
+            rules = {**state.rules, **self._new_rules(state, changed)}
+            kept = state.model_copy(update={"key": self._key(), "rules": rules})
+            self._state_path.write_text(kept.model_dump_json())
+            os.rename(self._state_path.parent, _place(self._repo))  # noqa: PTH104  # as its name in traces
+
+    def _new_rules(self, state: KeptState, changed: Iterable[bytes]) -> dict[str, tuple[int, ...]]:
+        paths = dict.fromkeys(_rules_above(self._repo.top, changed))
+        if paths and not state.rules:
+            paths |= dict.fromkeys(map(os.fspath, files_of_rules(self._repo)))
+        return {path: self._settled(path) for path in paths if path not in state.rules}
+
+    def _settled(self, path: str) -> tuple[int, ...]:
+        """Return the signature of a file; one that may change again unseen is never found the same."""
+        signature = _signature(path)
+        changed = max(signature[:2], default=0)
+        tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
+        return signature if changed + tick < self._began else _UNSETTLED
+
+
+def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
+    """Take the kept index into a private folder; it has no state if it does not hold for these settings."""
+    place = folder / "kept"
+    try:
+        os.rename(_place(repo), place)  # noqa: PTH104  # the plain system call, as its name in traces
+    except OSError:
+        place.mkdir()
+    return KeptIndex(repo, place, settings)
+
+
+def _place(repo: Repository) -> Path:
+    return repo.private_dir / "snapshot"
+
+
+def _signature(path: str) -> tuple[int, ...]:
+    """Return what changes with a file; empty if there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  # many of them
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _rules_above(top: Path, paths: Iterable[bytes]) -> Iterator[str]:
+    """Return the places of rules in all directories above these paths."""
+    directories = {above for path in paths for above in (b"", *parents(path))}
+    for directory in directories:
+        for name in _RULES:
+            if directory or name != ".git":
+                yield os.path.join(top, os.fsdecode(directory), name)  # noqa: PTH118  # many of them
