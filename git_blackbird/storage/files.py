@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -51,25 +50,24 @@ def load_beginning(top: Path, path: Path, limit: int) -> bytes:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def folder_inside(top: Path, folder: Path) -> Iterator[int]:
-    """Open a folder of the worktree at ``top`` for reading. Raises as ``load_inside`` does."""
-    descriptor = _open_inside(top, folder, _FOLDER)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def open_folder(top: Path, folder: str, above: int | None = None) -> int:
+    """Open a folder of the worktree at ``top``, possibly in an open one. Raises as ``load_inside`` does."""
+    return _open_entry(top, folder, above, _FOLDER)
 
 
-def load_entry(top: Path, path: Path, folder: int) -> bytes:
+def load_entry(top: Path, path: str, folder: int) -> bytes:
     """Return the content of a file in an open folder. Raises as ``load_inside`` does."""
-    try:
-        descriptor = os.open(path.name, _READ | os.O_NOFOLLOW, dir_fd=folder)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        return load_inside(top, path)
-    return _load(descriptor, path, b"")
+    return _load(_open_entry(top, path, folder, _READ), path, b"")
+
+
+def _open_entry(top: Path, path: str, folder: int | None, flags: int) -> int:
+    if folder is not None:
+        try:
+            return os.open(path[path.rindex("/") + 1 :], flags | os.O_NOFOLLOW, dir_fd=folder)
+        except OSError as error:
+            if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+                raise
+    return _open_inside(top, Path(path), flags)
 
 
 def require_inside(top: Path, path: Path) -> str:
@@ -110,19 +108,20 @@ def _open_stepwise(top: Path, steps: tuple[str, ...], flags: int) -> int:
         os.close(here)
 
 
-def _load(descriptor: int, path: Path, known: bytes) -> bytes:
+def _load(descriptor: int, path: Path | str, known: bytes) -> bytes:
     """Read and close an open file."""
     try:
         status = _require_file(descriptor, path)
         if known and status.st_size == len(known) and _is_known(descriptor, known):
             return known
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        if known:
+            os.lseek(descriptor, 0, os.SEEK_SET)
         return b"".join(iter(lambda: os.read(descriptor, status.st_size + 1), b""))
     finally:
         os.close(descriptor)
 
 
-def _require_file(descriptor: int, path: Path) -> os.stat_result:
+def _require_file(descriptor: int, path: Path | str) -> os.stat_result:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))

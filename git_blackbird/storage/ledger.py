@@ -7,13 +7,9 @@ that our commands have written since (only while a run is at work), and the file
 import contextlib
 import json
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-
-from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
@@ -25,11 +21,21 @@ from git_blackbird.model.entities.history import (
     WatchedRun,
     accept_command,
 )
-from git_blackbird.storage.files import SaveError, load_inside, replace_durably
+from git_blackbird.storage.digests import (
+    DigestsByPath,
+    DigestStore,
+    Known,
+    Look,
+    append_durably,
+    changed_at,
+    digest_of,
+    mark_of,
+    save_durably,
+    tick_of,
+)
+from git_blackbird.storage.files import load_inside
 from git_blackbird.storage.paths import Paths
 
-# File system clocks have ticks of up to two seconds: what changed just before is checked again.
-_TICK_NANOSECONDS = 2_100_000_000
 _REMOVED = ""
 P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
@@ -51,11 +57,6 @@ class _State(NamedTuple):
     unconfirmed: Mapping[str, Unconfirmed]
 
 
-class _Known(Record):
-    at: int = 0
-    digests: dict[str, str] = Field(default_factory=dict)
-
-
 class _Header(Record):
     """The first line of the log of files that our commands wrote."""
 
@@ -70,7 +71,7 @@ class Ledger:
         self._paths = paths
         self._state = _State(None, {})
         self._marks: _Marks | None = None
-        self._known: tuple[tuple[int, ...], _Known] | None = None
+        self._digests = DigestStore(paths)
 
     @property
     def top(self) -> Path:
@@ -79,7 +80,7 @@ class Ledger:
 
     def refresh(self) -> None:
         """Reload the ledger if it changed; call this before judging files."""
-        marks = _mark(self._paths.written_records), _mark(self._paths.unconfirmed_records)
+        marks = mark_of(self._paths.written_records), mark_of(self._paths.unconfirmed_records)
         if marks != self._marks:
             # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
@@ -91,24 +92,37 @@ class Ledger:
         self.refresh()
         return self._state.watched is not None
 
-    def judge(self, path: Path, data: bytes) -> RecordError | UnconfirmedRecord | None:
+    def names_any(self, folder: str) -> bool:
+        """Whether a file in a folder awaits confirmation."""
+        unconfirmed = self._state.unconfirmed
+        return bool(unconfirmed) and any(
+            f"{self._paths.state}/{place}".startswith(f"{folder}/") for place in unconfirmed
+        )
+
+    def judge(self, file: Path | str, data: bytes) -> RecordError | UnconfirmedRecord | None:
         """Return what is wrong with a file if our commands did not write it while a run was at work.
 
         A file that replaced a record blocks its task; a new one is ignored. None for all others.
         """
         if self._state.watched is None and not self._state.unconfirmed:
             return None
+        path = Path(file)
         # Taken before reading, so that a later change does not count as an earlier one.
-        place, changed = self._place(path), max(_changed(path), _changed(path.parent))
+        place, changed = self._place(path), self._changed(path)
         if _is_untouched(self._state, place, changed):
             return None
-        content = Content(_hash(data), changed)
+        content = Content(digest_of(data), changed)
         unconfirmed = _judge(self._state, place, content)
         if unconfirmed is not None:
             # Our own command may have noted and written it since.
             self.refresh()
             unconfirmed = _judge(self._state, place, content)
         return None if unconfirmed is None else self._named(place, unconfirmed)
+
+    def _changed(self, path: Path) -> int:
+        own, watched = changed_at(path), self._state.watched
+        is_enough = watched is not None and not watched.is_whole
+        return own if is_enough else max(own, changed_at(path.parent))
 
     def _named(self, place: str, content: Unconfirmed) -> RecordError | UnconfirmedRecord:
         path = str(self._paths.state / place)
@@ -124,17 +138,12 @@ class Ledger:
         self.refresh()
         if self._state.watched is not None:
             return
-        now = record.lstat().st_ctime_ns - _TICK_NANOSECONDS
-        known = self._load_known()
-        digests = {
-            place: known.digests[place]
-            if place in known.digests and changed < known.at
-            else self._digest(place)
-            for place, changed in self._files()
-        }
-        self._save(self._paths.known_records, {"at": now, "digests": digests})
+        began = record.lstat().st_ctime_ns
+        now = began - tick_of(began)
+        self._digests.accept_all(now, record)
+        self._marks = None
         header = json.dumps({"run": run_id, "since": now}) + "\n"
-        _replace(self._paths.written_records, header.encode())
+        save_durably(self._paths.written_records, header.encode())
 
     def note(self, path: Path, data: bytes | None) -> None:
         """Note new content of a file, or None for its removal, before the write; only while a run is at work.
@@ -142,21 +151,10 @@ class Ledger:
         Raises SaveError.
         """
         log = self._paths.written_records
-        try:
-            descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise SaveError(log, error) from error
-        digest = _REMOVED if data is None else _hash(data)
-        try:
+        if os.path.lexists(log):
+            digest = _REMOVED if data is None else digest_of(data)
             # End a line that a crash cut off: it was noted and never written.
-            os.write(descriptor, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
-            os.fsync(descriptor)
-        except OSError as error:
-            raise SaveError(log, error) from error
-        finally:
-            os.close(descriptor)
+            append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
 
     def end(self) -> WatchEnd | None:
         """Compare all record files with the noted ones, save the differences, and stop noting.
@@ -167,10 +165,13 @@ class Ledger:
         watched, before = self._state
         if watched is None:
             return None
-        files = dict(self._files())
-        unconfirmed = dict(self._all_unconfirmed(files))
+        known = self._digests.load()
+        look = self._digests.look(known)
+        unconfirmed = dict(self._all_unconfirmed(known, look))
         if unconfirmed != before:
             self._save_unconfirmed(unconfirmed)
+        removed = self._removed(known, watched, look)
+        self._digests.complete(look)
         self._paths.written_records.unlink(missing_ok=True)
         self._marks = None
         new = [
@@ -183,17 +184,35 @@ class Ledger:
         return WatchEnd(
             tuple(record for record in new if isinstance(record, UnconfirmedRecord)),
             tuple(record for record in new if isinstance(record, RecordError)),
-            tuple(str(self._paths.state / place) for place in watched.removed(frozenset(files))),
+            tuple(str(self._paths.state / place) for place in removed),
         )
 
-    def _all_unconfirmed(self, files: Mapping[str, int]) -> Iterator[tuple[str, Unconfirmed]]:
+    def _all_unconfirmed(self, known: Known, look: Look) -> Iterator[tuple[str, Unconfirmed]]:
         """Return every unconfirmed file; unchanged ones are not read."""
+        files = dict(self._digests.touched(known, look))
+        files |= {
+            place: changed_at(self._paths.state / place)
+            for place in self._state.unconfirmed
+            if place not in files and os.path.lexists(self._paths.state / place)
+        }
         for place, changed in files.items():
             if _is_untouched(self._state, place, changed):
                 continue
-            judged = _judge(self._state, place, Content(self._digest(place), changed))
+            judged = _judge(self._state, place, Content(self._digests.digest(place), changed))
             if judged is not None:
                 yield place, judged
+
+    def _removed(self, known: Known, watched: WatchedRun, look: Look) -> list[str]:
+        """Return the run records that our commands wrote or found, and that are missing."""
+        names = {one.folder: one.names for one in look.others}
+        gone = [
+            f"{folder}/{name}"
+            for folder in known.folders.keys() - set(look.same)
+            for name in known.folders[folder]
+            if name not in names.get(folder, ())
+        ]
+        gone += [place for place in watched.written if not os.path.lexists(self._paths.state / place)]
+        return sorted({place for place in gone if place.startswith(f"{self._paths.runs.name}/")})
 
     def confirm(self, path: Path) -> None:
         """Accept a file as it is now. Raises SaveError, OSError if it cannot be read."""
@@ -207,28 +226,8 @@ class Ledger:
             self._save_unconfirmed(left)
         _touch(path.parent)
 
-    def _digest(self, place: str) -> str:
-        """Return the digest of a file; an unreadable one counts as empty."""
-        try:
-            return _hash(load_inside(self.top, self._paths.state / place))
-        except OSError:
-            return _hash(b"")
-
     def _place(self, path: Path) -> str:
         return path.relative_to(self._paths.state).as_posix()
-
-    def _files(self) -> Iterator[tuple[str, int]]:
-        """Return the path of every record file, and when it changed."""
-        runs, feedback = self._paths.runs, self._paths.feedback
-        for task in _entries(str(runs)):
-            yield from _records_in(task.path, f"{runs.name}/{task.name}")
-        yield from _records_in(str(feedback), feedback.name)
-
-    def _load_known(self) -> _Known:
-        mark = _mark(self._paths.known_records)
-        if self._known is None or self._known[0] != mark:
-            self._known = mark, _load(_Known.model_validate, self._paths.known_records) or _Known()
-        return self._known[1]
 
     def _load_watched(self) -> WatchedRun | None:
         """Read the noted files. If the log is missing or broken, behave as if no run were at work."""
@@ -237,7 +236,7 @@ class Ledger:
             header = _Header.model_validate(json.loads(first))
         except (OSError, ValueError):
             return None
-        known = self._load_known()
+        known = self._digests.load()
         if known.at != header.since:
             return None
         written: dict[str, tuple[str, ...]] = {}
@@ -246,7 +245,7 @@ class Ledger:
             with contextlib.suppress(ValueError):
                 digest, place = json.loads(line)
                 written[str(place)] = (*written.get(str(place), ()), str(digest))
-        return WatchedRun(header.run, header.since, known.digests, written)
+        return WatchedRun(header.run, header.since, DigestsByPath(known.folders), written, known.is_whole)
 
     def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
         path = self._paths.unconfirmed_records
@@ -262,7 +261,7 @@ class Ledger:
         self._save(self._paths.unconfirmed_records, listed)
 
     def _save(self, path: Path, value: Mapping[str, Any]) -> None:
-        _replace(path, json.dumps(value).encode())
+        save_durably(path, json.dumps(value).encode())
         self._marks = None
 
 
@@ -292,57 +291,7 @@ def _load(read: Callable[[Any], P], path: Path) -> P | None:
         return None
 
 
-def _replace(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_durably(path, data)
-    except OSError as error:
-        raise SaveError(path, error) from error
-
-
-def _records_in(folder: str, place: str) -> Iterator[tuple[str, int]]:
-    """Yield the path of every record file in a folder, and when it or its folder changed."""
-    moved = _changed(Path(folder))
-    for entry in _entries(folder):
-        if entry.name.endswith(".json"):
-            yield f"{place}/{entry.name}", max(moved, _changed(entry))
-        elif entry.name == "reviews":
-            yield from _records_in(entry.path, f"{place}/{entry.name}")
-
-
-def _entries(folder: str) -> "list[os.DirEntry[str]]":
-    """List a folder; an unreadable one is reported when its records are read."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _changed(file: "Path | os.DirEntry[str]") -> int:
-    """Return when a file, or the link to it, changed."""
-    try:
-        own = file.stat(follow_symlinks=False)
-        return max(own.st_ctime_ns, file.stat().st_ctime_ns if stat.S_ISLNK(own.st_mode) else 0)
-    except OSError:
-        return time.time_ns()
-
-
 def _touch(folder: Path) -> None:
     """Make everyone who has read the folder read it again."""
     with contextlib.suppress(OSError):  # it is gone, and will be noticed
         os.utime(folder)
-
-
-def _hash(data: bytes) -> str:
-    from hashlib import sha256  # noqa: PLC0415  # only while an agent is at work
-
-    return sha256(data).hexdigest()
-
-
-def _mark(path: Path) -> tuple[int, ...]:
-    try:
-        status = path.stat()
-    except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_size, status.st_ino

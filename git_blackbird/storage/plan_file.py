@@ -9,10 +9,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import describe
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.plan import Plan, PlanFile
+from git_blackbird.model.entities.plan import Plan, PlanFile, Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.validation import PlanError, item_place, plan_faults
 from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
@@ -174,6 +175,40 @@ def _conflict(data: bytes) -> PlanError | None:
         "`git checkout --theirs :/blackbird.plan.json`; "
         "`git checkout --merge :/blackbird.plan.json` brings the markers back",
     )
+
+
+_HEAD = b'{\n  "schemaVersion": 1,\n  "items": {\n    "'
+# Deeper lines begin with more spaces, and no text holds a line break.
+_BETWEEN = b',\n    "'
+_TAIL = b"\n  }\n}\n"
+
+
+class PlanRenderer:
+    """Renders plans one after the other, and of each only the tasks that the one before did not have."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[TaskId, tuple[Task, bytes]] = {}
+
+    def render(self, plan: Plan) -> bytes:
+        """Serialize a plan as ``render_plan`` does."""
+        if not plan.tasks:
+            return render_plan(plan)
+        known = self._pieces
+        new = {
+            task_id: task
+            for task_id, task in plan.tasks.items()
+            if task_id not in known or known[task_id][0] is not task
+        }
+        if new:
+            pieces = render_plan(Plan(new))[len(_HEAD) : -len(_TAIL)].split(_BETWEEN)
+            made = {
+                task_id: (new[task_id], piece) for task_id, piece in zip(sorted(new), pieces, strict=True)
+            }
+            known = known | made
+        if len(known) > len(plan.tasks):
+            known = {task_id: known[task_id] for task_id in plan.tasks}
+        self._pieces = known
+        return _HEAD + _BETWEEN.join([known[task_id][1] for task_id in sorted(plan.tasks)]) + _TAIL
 
 
 def render_plan(plan: Plan) -> bytes:

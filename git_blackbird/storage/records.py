@@ -1,10 +1,12 @@
 """Run records, one JSON file for each run, and the newest of all tasks without reading the others."""
 
+import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,19 +14,23 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.history import (
+    NO_HISTORY,
+    NO_OLDER,
+    History,
+    RecordError,
+    UnconfirmedRecord,
+)
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.files import folder_inside, load_entry, load_inside
+from git_blackbird.storage.digests import tick_of
+from git_blackbird.storage.files import load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
 
 _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
-# Two writes within one tick of the file system's clock leave the same time on a folder.
-_TICK_NANOSECONDS = 100_000_000
-_COARSE_TICK_NANOSECONDS = 2_100_000_000
 _ENDING = ".json"
 _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(_ENDING)
@@ -75,17 +81,25 @@ class RunStore:
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; invalid files are listed in ``faults``."""
-        return self._history(task_id, _changed(self._paths.task_runs(task_id)))
+        return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
 
-    def _history(self, task_id: TaskId, changed: int) -> History:
-        """Return the history of a folder whose last change was seen before now."""
+    def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
+        """Return the history of a folder whose last change was seen before now.
+
+        In a ``sweep``, records older than the latest that counts may be left to be read later.
+        """
         cached = self._cached.get(task_id)
-        if cached is not None and cached[0] == changed:
+        if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        history = self._load_folder(self._paths.task_runs(task_id), task_id)
+        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
         if changed and not history.faults and _is_settled(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
+
+    def _older(self, first: Run) -> tuple[Run, ...]:
+        """Read what was left out: the runs of a task before the first that was read."""
+        runs = self.history(first.task_id).runs
+        return tuple(run for run in runs if run.sort_key < first.sort_key)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
@@ -99,18 +113,37 @@ class RunStore:
         )
 
     def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
-        """Return the runs of every task that has any; call ``between`` after each task."""
+        """Return the recent runs of every task that has any; call ``between`` after each task."""
         histories: dict[TaskId, History] = {}
-        with gc_paused():
+        with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
                 between()
-                histories[task_id] = self._history(task_id, changed)
-        return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
+                history = self._history(task_id, changed, sweep)
+                if history is not NO_HISTORY:
+                    histories[task_id] = history
+        return histories
 
-    def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
+    @contextlib.contextmanager
+    def _sweep(self) -> Iterator["_Sweep"]:
+        """Open the folder of all records once for all tasks, if it can be opened."""
+        own_ids = _own_ids(time.time_ns())
+        self._ledger.refresh()
+        try:
+            runs = open_folder(self._paths.state_root, str(self._paths.runs))
+        except OSError as error:
+            if is_exhausted(error):
+                raise
+            yield _Sweep(None, own_ids)
+            return
+        try:
+            yield _Sweep(runs, own_ids)
+        finally:
+            os.close(runs)
+
+    def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
-        names = (task.id for task in plan.tasks.values() if task.children or task.id in task_ids)
-        return {name: self.history(name) for name in names}
+        names = {task.id for task in plan.parents()} | (plan.tasks.keys() & set(task_ids))
+        return {name: self.history(name) for name in sorted(names)}
 
     def recent(self, limit: int, now: int) -> ByKind:
         """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
@@ -118,7 +151,7 @@ class RunStore:
         Folders are read in the order of their last change, until one changed before the oldest record found
         so far: it contains nothing newer.
         """
-        own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+        own_ids = _own_ids(now)
         best: list[_Candidate] = []
         least = ""
         for changed, task_id in sorted(((changed, name) for name, changed in self._folders()), reverse=True):
@@ -131,7 +164,7 @@ class RunStore:
                 least = best[-1].stamp if len(best) == limit else ""
         self._ledger.refresh()
         entries = [
-            load_record(self._ledger, self._paths.task_runs(task_id) / name, task_id)
+            load_record(self._ledger, f"{self._paths.runs}/{task_id}/{name}", task_id)
             for _, name, task_id in best
         ]
         runs, faults, unconfirmed = _by_kind(entries)
@@ -139,26 +172,56 @@ class RunStore:
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
-        return self._load_folder(self._paths.task_reviews(task_id), task_id)
+        return self._load_folder(str(self._paths.task_reviews(task_id)), task_id, None)
 
-    def _load_folder(self, folder: Path, task_id: TaskId) -> History:
+    def _load_folder(self, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
         try:
-            return self._read_folder(folder, task_id)
+            descriptor = open_folder(self._paths.state_root, folder, sweep.runs if sweep else None)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
-            return History(faults=(RecordError(str(folder), _reason(error)),))
+            return History(faults=(RecordError(folder, _reason(error)),))
+        try:
+            return self._read_folder(_Folder(folder, descriptor, task_id), sweep)
+        except OSError as error:
+            return History(faults=(RecordError(folder, _reason(error)),))
+        finally:
+            os.close(descriptor)
 
-    def _read_folder(self, folder: Path, task_id: TaskId) -> History:
-        """Read all records of a folder, which may lie anywhere in the worktree."""
-        self._ledger.refresh()
-        with folder_inside(self._paths.state_root, folder) as descriptor:
-            with os.scandir(descriptor) as listing:
-                names = sorted(
-                    entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
-                )
-            entries = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
-        return History(*_by_kind(entries))
+    def _read_folder(self, folder: "_Folder", sweep: "_Sweep | None") -> History:
+        """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
+        if sweep is None:
+            self._ledger.refresh()
+        with os.scandir(folder.descriptor) as listing:
+            names = sorted(
+                entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
+            )
+        in_order = sweep is not None and not self._ledger.names_any(folder.path)
+        in_order = in_order and sweep is not None and all(_is_own(name, sweep.own_ids) for name in names)
+        entries: list[Found] = []
+        while names and not (in_order and entries and _is_counted(entries[-1])):
+            path = f"{folder.path}/{names.pop()}"
+            entries.append(load_record(self._ledger, path, folder.task_id, folder.descriptor))
+            in_order = in_order and _is_named_by_start(entries[-1])
+        runs, faults, unconfirmed = _by_kind(entries[::-1])
+        if not entries:
+            return NO_HISTORY
+        return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
+
+
+class _Sweep(NamedTuple):
+    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given."""
+
+    runs: int | None
+    own_ids: "_OwnIds"
+
+
+class _Folder(NamedTuple):
+    """An open folder of a task's records."""
+
+    path: str
+    descriptor: int
+    task_id: TaskId
 
 
 def _by_kind(entries: list[Found]) -> ByKind:
@@ -180,27 +243,26 @@ def _changed(place: "Path | os.DirEntry[str]") -> int:
 
 def _is_settled(changed: int) -> bool:
     """Whether another write would change the time; some file systems keep whole seconds only."""
-    tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
-    return time.time_ns() - changed > tick
+    return time.time_ns() - changed > tick_of(changed)
 
 
-def load_record(ledger: Ledger, path: Path, task_id: TaskId, folder: int | None = None) -> Found:
+def load_record(ledger: Ledger, path: str, task_id: TaskId, folder: int | None = None) -> Found:
     """Read one file, possibly in an open folder, that must be a record of this task."""
     try:
-        data = load_inside(ledger.top, path) if folder is None else load_entry(ledger.top, path, folder)
+        data = load_inside(ledger.top, Path(path)) if folder is None else load_entry(ledger.top, path, folder)
     except OSError as error:
-        return ledger.judge(path, b"") or RecordError(str(path), _reason(error))
+        return ledger.judge(path, b"") or RecordError(path, _reason(error))
     try:
         return ledger.judge(path, data) or _parse_record(path, task_id, data)
     except ValueError as error:
-        return RecordError(str(path), _reason(error))
+        return RecordError(path, _reason(error))
 
 
-def _parse_record(path: Path, task_id: TaskId, data: bytes) -> Run:
+def _parse_record(path: str, task_id: TaskId, data: bytes) -> Run:
     run = load_part(Run, data)
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
-    if f"{run.id}.json" != path.name:
+    if not path.endswith(f"/{run.id}{_ENDING}"):
         raise ValueError(f"it is of run {run.id!r}, but has another name")
     return run
 
@@ -246,13 +308,36 @@ def _stamp(milliseconds: int) -> str:
     return f"{max(milliseconds, 0):012x}"
 
 
-def _candidates(folder: Path, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
+class _OwnIds(NamedTuple):
+    """The first and the last beginning of an id that this program can have given to a run."""
+
+    first: str
+    last: str
+
+
+def _own_ids(now: int) -> _OwnIds:
+    return _OwnIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+
+
+def _is_own(name: str, own_ids: _OwnIds) -> bool:
+    return own_ids.first <= name[:_STAMP_DIGITS] <= own_ids.last and len(name) == _OWN_LENGTH
+
+
+def _is_counted(entry: Found) -> bool:
+    return isinstance(entry, Run) and entry.counts
+
+
+def _is_named_by_start(entry: Found) -> bool:
+    """Whether a record began when its name says, so that the order of names is that of runs."""
+    return isinstance(entry, Run) and entry.id[:_STAMP_DIGITS] == _stamp(entry.sort_key[0] // _MILLISECOND)
+
+
+def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
     """Return the records of one folder; the start of each is in its id, or else the time of its file.
 
     Ids of the Go program are random and contain no time. An unreadable folder is reported when its task is
     read.
     """
-    first, last = own_ids
     try:
         names = os.listdir(folder)
     except OSError as error:
@@ -263,7 +348,7 @@ def _candidates(folder: Path, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
         if not name.endswith(_ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
-        if not (first <= stamp <= last and len(name) == _OWN_LENGTH):
+        if not _is_own(name, own_ids):
             stamp = _stamp(_changed(folder / name) // _MILLISECOND)
         yield _Candidate(stamp, name, TaskId(folder.name))
 

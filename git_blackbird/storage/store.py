@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -28,7 +28,7 @@ from git_blackbird.storage.files import (
 from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import OVERVIEW_NAME, Paths
-from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
+from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
 
 BROKEN_BY_AGENT = (
@@ -45,6 +45,7 @@ class Store:
         self.ledger = Ledger(paths)
         self.records = RunStore(paths, self.ledger)
         self.feedback = FeedbackStore(paths, self.ledger)
+        self.renderer = PlanRenderer()
         self._parsed: tuple[bytes, Plan] | None = None
         self._unique_keys = b""
 
@@ -112,7 +113,7 @@ class Store:
         plan, histories = self.plan(), self.records.histories(between)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
-    def state_of(self, plan: Plan, task_ids: Container[TaskId], *, is_gated: bool) -> PlanState:
+    def state_of(self, plan: Plan, task_ids: Iterable[TaskId], *, is_gated: bool) -> PlanState:
         """Read the records of parents and of these tasks only, and feedback."""
         histories = self.records.histories_of(plan, task_ids)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
@@ -165,7 +166,7 @@ class Transaction:
     def save_plan(self, plan: Plan) -> None:
         """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
         self._plan = None
-        data = render_plan(plan)
+        data = self._store.renderer.render(plan)
         if data != self._store.plan_bytes():
             write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task, new_task
+from git_blackbird.model.entities.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.json_codec import dump_json
-from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan, render_plan
+from git_blackbird.storage.plan_file import InvalidPlanError, PlanRenderer, parse_plan, render_plan
 from tests.storage.building import STAMP, broken
 from tests.support import commit, examples, git
 
@@ -387,3 +387,19 @@ def test_a_plan_with_broken_bytes_parses_or_is_refused(seed: int) -> None:
         place = chance.randrange(len(data))
         data[place : place + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
     is_plan(bytes(data))
+
+
+def test_a_plan_is_rendered_by_pieces_as_it_is_as_a_whole() -> None:
+    renderer = PlanRenderer()
+    plan = Plan(
+        {TaskId(key): new_task(TaskId(key), f'"{key}",\n    "', STAMP) for key in ("b", "a", "ä", "c")}
+    )
+    for after in (
+        plan,
+        plan.replaced(with_status(plan.tasks[TaskId("a")], Status.DONE, STAMP)),
+        plan.replaced(new_task(TaskId("d"), "\ud800 <&>", STAMP)),
+        Plan({TaskId("c"): plan.tasks[TaskId("c")]}),
+        Plan(),
+        plan,
+    ):
+        assert renderer.render(after) == render_plan(after)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic
@@ -115,7 +116,7 @@ def history_faults(paths: Paths) -> list[tuple[str, str]]:
 def test_records_of_the_go_program_are_read_and_written_back_whole(
     paths: Paths, record: dict[str, Any]
 ) -> None:
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     assert not found.is_ours
     written = json.loads(render_record(found))
@@ -141,13 +142,13 @@ def test_a_record_without_a_type_is_an_execute(
     paths: Paths, given_type: dict[str, str], expected: RunType
 ) -> None:
     record = {name: value for name, value in GO_RECORD.items() if name != "run_type"} | given_type
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     assert found.run_type == expected
 
 
 def test_what_was_read_is_what_counts(paths: Paths) -> None:
-    found = load_record(Ledger(paths), put(paths, GO_RECORD), T)
+    found = load_record(Ledger(paths), str(put(paths, GO_RECORD)), T)
     assert isinstance(found, Run)
     assert (found.status, found.exit_code, found.decision_state) == (
         RunStatus.SUCCESS,
@@ -196,13 +197,13 @@ def _lost(before: Any, after: Any, place: str = "$") -> list[str]:
 
 def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Paths) -> None:
     record = GO_RECORD | UNKNOWN
-    found = load_record(Ledger(paths), put(paths, record), T)
+    found = load_record(Ledger(paths), str(put(paths, record)), T)
     assert isinstance(found, Run)
     with Store(paths).transaction() as transaction:
         transaction.save_run(found.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
-    twice = load_record(Ledger(paths), paths.record(T, found.id), T)
+    twice = load_record(Ledger(paths), str(paths.record(T, found.id)), T)
     assert isinstance(twice, Run)
     assert json.loads(render_record(twice)) == again
 
@@ -380,13 +381,60 @@ def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved
         root = Path(folder)
         path, ledger = root / f"{GO_ID}.json", Ledger(Paths(root, root / "private"))
         path.write_text(json.dumps(record))
-        found = load_record(ledger, path, T)
+        found = load_record(ledger, str(path), T)
         if isinstance(found, RecordError):
             assert found.what
             assert found.path == str(path)
             return
         assert isinstance(found, Run)
         path.write_bytes(render_record(found))
-        again = load_record(ledger, path, T)
+        again = load_record(ledger, str(path), T)
         assert isinstance(again, Run)
         assert render_record(again) == render_record(found)
+
+
+def keep(paths: Paths, minute: int, **fields: Any) -> Path:
+    """Save a record of ours that began at a minute, and make its folder one that may be remembered."""
+    moment = parse_timestamp(f"2026-01-02T03:{minute:02}:00Z")
+    record = GO_RECORD | {"id": build_run_id(moment, 0), "startedAt": format_timestamp(moment)}
+    path = put(paths, record | {"recorder": RECORDER} | fields)
+    os.utime(paths.task_runs(T), ns=(1, 1))
+    return path
+
+
+def test_of_many_tasks_only_the_recent_runs_are_read_until_the_others_are_asked_for(tmp_path: Path) -> None:
+    paths = make_layout(tmp_path)
+    first, counting, lost = (keep(paths, minute).stem for minute in (1, 2, 3))
+    keep(paths, 3, superseded_at=STAMP)
+    records = RunStore(paths)
+    history = records.histories()[T]
+    assert [run.id for run in history.recent] == [counting, lost]
+    assert history.latest is not None
+    assert (history.latest.id, history.is_whole) == (counting, False)
+    assert [run.id for run in history.runs] == [first, counting, lost]
+    assert history.find(RunId(first)) == history.runs[0]
+    assert [run.id for run in history.since(history.runs[0])] == [counting, lost]
+    # Of a single task everything is read, and remembered.
+    assert records.history(T).is_whole
+    assert records.histories()[T].is_whole
+
+
+def test_an_older_record_is_checked_when_its_task_is_read(tmp_path: Path) -> None:
+    paths = make_layout(tmp_path)
+    older = keep(paths, 1)
+    older.write_text("{")
+    keep(paths, 2)
+    assert RunStore(paths).histories()[T].faults == ()
+    assert [fault.path for fault in RunStore(paths).history(T).faults] == [str(older)]
+
+
+@pytest.mark.parametrize("other", ["Go's id", "another start"])
+def test_records_whose_names_do_not_sort_by_their_start_are_all_read(tmp_path: Path, other: str) -> None:
+    paths = make_layout(tmp_path)
+    keep(paths, 1)
+    if other == "Go's id":
+        put(paths, GO_RECORD)
+    else:
+        keep(paths, 2, startedAt="2026-01-02T03:00:00Z")
+    history = RunStore(paths).histories()[T]
+    assert (len(history.recent), history.is_whole) == (2, True)

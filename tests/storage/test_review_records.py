@@ -60,7 +60,7 @@ def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> 
     path = paths.record(TaskId("p"), RunId("4b2a9c0d1e2f3a4b"))
     paths.make_folder(path.parent)
     path.write_text(GO_REVIEW_TEXT)
-    found = load_record(Ledger(paths), path, TaskId("p"))
+    found = load_record(Ledger(paths), str(path), TaskId("p"))
     assert isinstance(found, Run)
     assert (found.parent_review_passed, found.parent_review_resume_task_ids) == (False, ("b",))
     assert found.parent_review_results == {

@@ -45,7 +45,7 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
 def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None:
     view = view_task(workspace, task_id)
     runs = tuple(with_noted(workspace, run) for run in view.history.runs)
-    view = view._replace(history=replace(view.history, runs=runs))
+    view = view._replace(history=replace(view.history, recent=runs))
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
     lines = _lines(view, call, commit_lines(commits))

@@ -44,9 +44,10 @@ def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId)
     _save(workspace, transaction, transaction.state_of(task_id))
 
 
-def save_feedback_and_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
+def save_feedback_and_statuses(
+    workspace: Workspace, transaction: Transaction, state: PlanState
+) -> StatusUpdate:
     """Save the feedback of parent reviews, then the plan, as they follow from the records (spec 1)."""
-    state = transaction.state()
     _save_feedback(transaction, state, {})
     return _save(workspace, transaction, state)
 

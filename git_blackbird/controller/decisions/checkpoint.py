@@ -172,12 +172,10 @@ def _between(
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
     paths = changed_paths(workspace.repo, pair)
-    first, last, own = runs[0].sort_key, runs[-1].sort_key, runs[0].task_id
-    others = (
-        run for task_id in sorted(state.histories.keys() - {own}) for run in state.histories[task_id].own
-    )
-    for other in others:
-        if other.tree_pair is not None and first < other.sort_key < last:
+    last, own = runs[-1].sort_key, runs[0].task_id
+    tasks = sorted(state.histories.keys() - {own})
+    for other in (run for task_id in tasks for run in state.histories[task_id].since(runs[0])):
+        if other.tree_pair is not None and other.sort_key < last:
             for path in sorted(paths & changed_paths(workspace.repo, other.tree_pair)):
                 yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
 

@@ -274,7 +274,9 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
             transaction.confirm(matches[0])
         except OSError as error:
             raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
-        task = save_feedback_and_statuses(workspace, transaction).state.plan.tasks.get(TaskId(task_id))
+        task = save_feedback_and_statuses(workspace, transaction, transaction.state()).state.plan.tasks.get(
+            TaskId(task_id)
+        )
         return Accepted(matches[0], None if task is None else task.status)
 
 

@@ -22,7 +22,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
     start_task,
 )
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.recovery import look_again, recover
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,
@@ -63,6 +63,9 @@ FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanSta
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
 
 
+_Look = Callable[[Workspace, UserInterface, CallScope], PlanState]
+
+
 class Loop:
     """One call of execute, resume, restart or review; it begins with ``first``, or with the next action."""
 
@@ -85,9 +88,9 @@ class Loop:
         workspace, engine = self._workspace, self._engine
         drop_arrived(workspace)
         try:
-            stop = await self._turn(self._begin)
+            stop = await self._turn(recover, self._begin)
             while stop is None:
-                stop = await self._turn(self._next)
+                stop = await self._turn(look_again, self._next)
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
         drop_arrived(workspace)
@@ -99,11 +102,11 @@ class Loop:
         engine.ui.end(stop, state)
         return stop
 
-    async def _turn(self, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
+    async def _turn(self, look: "_Look", act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
         engine = self._engine
         state = None
         if not engine.is_interrupted:
-            work = run_in_thread(lambda: recover(self._workspace, engine.ui, engine.scope))
+            work = run_in_thread(lambda: look(self._workspace, engine.ui, engine.scope))
             state = await engine.interruptible(work)
         return interrupted_stop() if state is None else await act(state)
 
@@ -126,7 +129,20 @@ class Loop:
     async def _next(self, state: PlanState) -> Stop | None:
         if self._engine.is_interrupted:
             return interrupted_stop()
-        return await perform(self._engine, next_action(state, self._engine.scope), state)
+        action, state = self._choose(state)
+        return await perform(self._engine, action, state)
+
+    def _choose(self, state: PlanState) -> tuple[NextAction, PlanState]:
+        """Return the next action that holds with every record of its task, and the state with these."""
+        action = next_action(state, self._engine.scope)
+        while not isinstance(action, ParentReviewRequired | Idle):
+            task_id = action.task.id
+            if state.history(task_id).is_whole:
+                break
+            whole = self._workspace.store.records.history(task_id)
+            state = replace(state, histories={**state.histories, task_id: whole})
+            action = next_action(state, self._engine.scope)
+        return action, state
 
 
 async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, C901  # a table

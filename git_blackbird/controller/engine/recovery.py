@@ -41,14 +41,21 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
 def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
-    """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
+    """Close runs whose process is gone and stop orphans, then look again; needs the controller lock.
 
     ``scope`` is what the call does afterwards. Return the state after that.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
-    histories = workspace.store.records.histories()
-    for run in [*running_records(histories), *_running_reviews(workspace, histories)]:
+    for run in _lost_runs(workspace, workspace.store.records.histories()):
         _close_lost(workspace, ui, run, scope)
+    return look_again(workspace, ui, scope)
+
+
+def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
+    """Do what is left of a recovery in a call that has made one: sweep, derive statuses, return the state.
+
+    The records are looked at once. Should an agent be at work by them, whoever wrote that, recover.
+    """
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
@@ -64,13 +71,22 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
-        settled = save_feedback_and_statuses(workspace, transaction)
+        state = transaction.state()
+        is_lost = any(_lost_runs(workspace, state.histories))
+        settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
         sweep_temporaries(workspace.paths)
+    if settled is None:
+        return recover(workspace, ui, scope)
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
         inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
+
+
+def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
+    yield from running_records(histories)
+    yield from _running_reviews(workspace, histories)
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
@@ -88,16 +104,14 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every record that says an agent is at work, of tasks in the plan or not."""
-    for task_id in sorted(histories):
-        for run in histories[task_id].runs:
-            if run.status == RunStatus.RUNNING:
-                yield run
+    for task_id in sorted(task_id for task_id, history in histories.items() if history.at_work):
+        yield from histories[task_id].at_work
 
 
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
     for task_id, history in histories.items():
-        if any(run.review_state in _UNDER_REVIEW for run in history.runs):
+        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 

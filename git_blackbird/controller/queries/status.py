@@ -205,7 +205,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
     for task_id, history in sorted(state.histories.items()):
         # Of a change that is not under review nobody reads the reviews.
         reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
-        runs += [run for run in (*history.runs, *reviews) if run.status == RunStatus.RUNNING]
+        runs += [run for run in (*history.recent, *reviews) if run.status == RunStatus.RUNNING]
     return tuple(LiveRun(run, bool(processes_at_work(workspace.paths, run))) for run in runs)
 
 

@@ -197,7 +197,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
             for earlier in workspace.store.records.history(closed.task_id).reviews:
                 if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
                     transaction.save_run(earlier.superseded(now, closed.id))
-        save_feedback_and_statuses(workspace, transaction)
+        save_feedback_and_statuses(workspace, transaction, transaction.state())
     cut_logs(workspace, closed)
     return closed
 

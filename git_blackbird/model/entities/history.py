@@ -1,8 +1,8 @@
 """All runs of one task: the run that counts, pending messages, and the runs of a change."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath, PurePosixPath
 from types import MappingProxyType
@@ -52,18 +52,20 @@ class Unconfirmed(NamedTuple):
 class WatchedRun(NamedTuple):
     """What is known about record files since a run began.
 
-    ``written`` has, for each place, the digests that our commands noted before they wrote them, in order; ""
-    stands for a file that they removed.
+    ``before`` has the digests of those that were there, of all if it ``is_whole``. ``written`` has, for each
+    place, the digests that our commands noted before they wrote them, in order; "" stands for a file that
+    they removed.
     """
 
     run_id: RunId
     since: int
     before: Mapping[str, str] = MappingProxyType({})
     written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    is_whole: bool = True
 
     def is_untouched(self, place: str, changed: int) -> bool:
         """Whether a file with that time of change existed before."""
-        return place in self.before and changed < self.since
+        return changed < self.since and (place in self.before or not self.is_whole)
 
     def judge(self, place: str, content: Content) -> Unconfirmed | None:
         """Return content that our commands did not write and that was not there before; else None.
@@ -76,12 +78,7 @@ class WatchedRun(NamedTuple):
         valid = (*filter(None, (known_before,)), *self.written.get(place, ()))
         if content.digest in valid[-2:]:
             return None
-        return Unconfirmed(content.digest, self.run_id, is_new=not valid)
-
-    def removed(self, places: frozenset[str]) -> tuple[str, ...]:
-        """Return the run records that our commands wrote or found, and that are missing in ``places``."""
-        known = self.before.keys() | self.written.keys()
-        return tuple(sorted(place for place in known - places if place.startswith(f"{_RUNS}/")))
+        return Unconfirmed(content.digest, self.run_id, is_new=self.is_whole and not valid)
 
 
 class UnconfirmedRecord(NamedTuple):
@@ -154,16 +151,35 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
+def _no_older() -> tuple[Run, ...]:
+    return ()
+
+
+NO_OLDER = _no_older
+
+
 @dataclass(frozen=True)
 class History:
     """The runs of one task, oldest first, and the unusable files among its records.
 
-    ``faults`` block the task, ``unconfirmed`` files are ignored.
+    ``recent`` are all of them, or the latest that counts and what came after it; ``older`` reads the others
+    for what looks further back. ``faults`` block the task, ``unconfirmed`` files are ignored.
     """
 
-    runs: tuple[Run, ...] = ()
+    recent: tuple[Run, ...] = ()
     faults: tuple[RecordError, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    older: Callable[[], tuple[Run, ...]] = field(default=NO_OLDER, compare=False, repr=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every record was read."""
+        return self.older is NO_OLDER
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs."""
+        return (*self.older(), *self.recent)
 
     @cached_property
     def own(self) -> tuple[Run, ...]:
@@ -178,20 +194,24 @@ class History:
     @cached_property
     def newest(self) -> Run | None:
         """The last run that is not a review, superseded or not."""
-        return next((run for run in reversed(self.runs) if not run.is_review), None)
+        return next((run for run in reversed(self.recent) if not run.is_review), None)
 
     @cached_property
     def latest(self) -> Run | None:
         """The last run that counts: neither a review nor superseded."""
-        counting = (run for run in reversed(self.runs) if not run.is_review)
-        return next((run for run in counting if run.superseded_at is None), None)
+        return next((run for run in reversed(self.recent) if run.counts), None)
+
+    @cached_property
+    def at_work(self) -> tuple[Run, ...]:
+        """The runs in which an agent is at work, according to the records."""
+        return tuple(run for run in self.recent if run.status == RunStatus.RUNNING)
 
     @property
     def is_undelivered(self) -> bool:
         """Whether the newest run reached no agent, so that nobody has heard what it was to say."""
         return self.newest is not None and self.newest.superseded_by in _UNDELIVERED
 
-    @property
+    @cached_property
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
@@ -199,11 +219,18 @@ class History:
     @property
     def live(self) -> Run | None:
         """The run in which an agent is at work, according to the records."""
-        return next((run for run in reversed(self.own) if run.status == RunStatus.RUNNING), None)
+        return next((run for run in reversed(self.at_work) if not run.is_review), None)
 
     def find(self, run_id: RunId) -> Run | None:
         """Return the run with that id."""
-        return next((run for run in self.runs if run.id == run_id), None)
+        recent = (run for run in self.recent if run.id == run_id)
+        return next(recent, None) or next((run for run in self.runs if run.id == run_id), None)
+
+    def since(self, run: Run) -> tuple[Run, ...]:
+        """Return the runs that are not reviews and began after a run of this task or another."""
+        first = next(iter(self.recent), None)
+        runs = self.runs if first is None or first.sort_key > run.sort_key else self.recent
+        return tuple(one for one in runs if one.sort_key > run.sort_key and not one.is_review)
 
 
 NO_HISTORY = History()

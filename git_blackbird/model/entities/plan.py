@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import not_
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
@@ -70,16 +70,22 @@ class Plan:
 
     tasks: Mapping[TaskId, Task] = field(default_factory=dict)
 
+    def restated(self, tasks: Mapping[TaskId, Task]) -> "Plan":
+        """Return the plan of the same tree with other statuses, whose order is known."""
+        after = Plan(tasks)
+        after.__dict__["_shape"] = self._shape
+        return after
+
     def roots(self) -> tuple[Task, ...]:
         """Every task at the top, by creation, then by id."""
         return tuple(task for depth, task in self.walk() if not depth)
 
     def walk(self) -> Iterator[tuple[int, Task]]:
         """Yield every task with its depth in the tree, in plan order."""
-        return ((depth, self.tasks[task_id]) for depth, task_id in self._order)
+        return ((depth, self.tasks[task_id]) for depth, task_id in self._shape.order)
 
     @cached_property
-    def _order(self) -> tuple[tuple[int, TaskId], ...]:
+    def _shape(self) -> "_Shape":
         tops = sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key)
         pending = [(0, top.id) for top in reversed(tops)]
         order: list[tuple[int, TaskId]] = []
@@ -87,15 +93,28 @@ class Plan:
             depth, task_id = pending.pop()
             order.append((depth, task_id))
             pending.extend((depth + 1, child) for child in reversed(self.tasks[task_id].children))
-        return tuple(order)
+        leaves = tuple(task_id for _, task_id in order if self.tasks[task_id].is_leaf)
+        return _Shape(tuple(order), leaves, tuple(key for _, key in order if self.tasks[key].children))
 
     def leaves(self) -> tuple[Task, ...]:
         """Every task without children, in plan order."""
-        return tuple(task for _, task in self.walk() if task.is_leaf)
+        return tuple(map(self.tasks.__getitem__, self._shape.leaves))
+
+    def parents(self) -> tuple[Task, ...]:
+        """Every task with children, in plan order."""
+        return tuple(map(self.tasks.__getitem__, self._shape.parents))
 
     def replaced(self, *tasks: Task) -> "Plan":
         """Return the plan with these tasks added, or replacing those with the same ids."""
         return Plan({**self.tasks, **{task.id: task for task in tasks}})
+
+
+class _Shape(NamedTuple):
+    """What does not depend on statuses: the depth of all tasks in plan order, leaves, and parents."""
+
+    order: tuple[tuple[int, TaskId], ...]
+    leaves: tuple[TaskId, ...]
+    parents: tuple[TaskId, ...]
 
 
 def creation_key(task: Task) -> tuple[int, TaskId]:

@@ -68,6 +68,7 @@ class TerminalReason(StrEnum):
     SESSION_LOST = "session_lost"
 
 
+OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
 
@@ -253,6 +254,17 @@ class Run(RunFields):
     def is_pending(self) -> bool:
         """Whether a decision on this run is pending."""
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run is not over, or is yet to be reviewed, decided on or changed."""
+        is_over = self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        return not is_over or self.review_state is ReviewState.DUE or self.decision_state in OPEN_DECISIONS
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run may determine its task's status: it is neither a review nor superseded."""
+        return not self.is_review and self.superseded_at is None
 
     @property
     def was_superseded_undecided(self) -> bool:

@@ -32,7 +32,7 @@ def is_session_lost(history: History, run: Run) -> bool:
     """Whether the provider refused to continue this run's conversation, or it never had one."""
     return run.provider_session_ref is None or any(
         later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
-        for later in history.own
+        for later in history.since(run)
     )
 
 
@@ -40,7 +40,7 @@ def pending_decisions(state: PlanState) -> tuple[PendingDecision, ...]:
     """Return every pending decision on a task of this plan, oldest first."""
     decisions = [
         PendingDecision(task, run)
-        for task, run in state.latest_runs
+        for task, run in state.open_runs
         if run.is_pending and is_decision_alive(task, run)
     ]
     return tuple(sorted(decisions, key=lambda due: due.run.sort_key))
@@ -53,7 +53,7 @@ def is_decision_alive(task: Task, run: Run) -> bool:
 
 def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
     """Return every task of this plan with a paused run, and that run, oldest first."""
-    paused = [(task, run) for task, run in state.latest_runs if run.status is RunStatus.PAUSED]
+    paused = [(task, run) for task, run in state.open_runs if run.status is RunStatus.PAUSED]
     return tuple(sorted(paused, key=lambda pair: pair[1].sort_key))
 
 
@@ -212,7 +212,7 @@ def _owing_parents(state: PlanState) -> Iterable[Task]:
 
 def _with_reviews(state: PlanState) -> Iterable[Task]:
     """Parents, and leaves with a run, for which there may be reviews."""
-    return (task for task in state.plan.tasks.values() if task.children or state.history(task.id).own)
+    return (task for task in state.plan.tasks.values() if task.children or state.history(task.id).newest)
 
 
 def _reviewable(state: PlanState) -> Iterable[Task]:

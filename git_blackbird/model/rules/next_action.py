@@ -192,7 +192,7 @@ def _start(state: PlanState, call: CallScope) -> StartTask | None:
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
     """Yield every change request that this call is to apply, in order."""
-    for task, run in state.latest_runs:
+    for task, run in state.open_runs:
         if (
             call.covers(task.id)
             and run.decision_state == DecisionState.CHANGES_REQUESTED
@@ -202,7 +202,7 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
 
 
 def _review_of_change(state: PlanState, call: CallScope) -> ReviewChange | None:
-    for task, run in state.latest_runs:
+    for task, run in state.open_runs if call.review is None else state.latest_runs:
         is_by_hand = task.id == call.review and not call.is_reviewed
         if call.covers(task.id) and (run.review_state is ReviewState.DUE or is_by_hand):
             return ReviewChange(task, run)
@@ -210,7 +210,7 @@ def _review_of_change(state: PlanState, call: CallScope) -> ReviewChange | None:
 
 
 def _question(state: PlanState, call: CallScope) -> AskQuestions | None:
-    for task, run in state.latest_runs:
+    for task, run in state.open_runs:
         if run.id in call.asked and run.status == RunStatus.WAITING_USER:
             return AskQuestions(task, run)
     return None

@@ -59,6 +59,7 @@ class PlanState:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
         broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
         suspects = self.histories.keys() | (broken.keys() - self.feedback.keys() if broken else set())
+        suspects = {task_id for task_id in suspects if self.history(task_id).faults or task_id in broken}
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)
@@ -74,6 +75,11 @@ class PlanState:
             for task_id in sorted(readable)
             if (run := self.histories[task_id].latest) is not None
         )
+
+    @cached_property
+    def open_runs(self) -> tuple[tuple[Task, Run], ...]:
+        """Those of the latest runs on which something may be due, apart from what a person asks for."""
+        return tuple(pair for pair in self.latest_runs if pair[1].is_open)
 
     @property
     def gate(self) -> ReviewGate:
@@ -181,8 +187,8 @@ def blocked_parents(state: PlanState) -> tuple[BlockedParent, ...]:
     """
     return tuple(
         BlockedParent(task, current_review(state.plan.tasks, task, state.history(task_id)))
-        for task_id in sorted(state.plan.tasks)
-        if is_complete(state.plan.tasks, task := state.plan.tasks[task_id])
+        for task_id, task in sorted((task.id, task) for task in state.plan.parents())
+        if is_complete(state.plan.tasks, task)
         if task.status != Status.DONE and task_id not in state.unreadable
         if state.gate.state(state.plan.tasks, task) is not GateState.OPEN
     )
@@ -202,7 +208,7 @@ def parents_to_review(state: PlanState) -> tuple[Task, ...]:
     """Return the parents that are not ``done`` and will be reviewed; none if parents are not reviewed."""
     if not state.is_gated:
         return ()
-    return tuple(task for task in state.plan.tasks.values() if task.children and task.status != Status.DONE)
+    return tuple(task for task in state.plan.parents() if task.status != Status.DONE)
 
 
 def feedback_below(state: PlanState, parent: Task) -> list[Task]:

@@ -90,7 +90,7 @@ def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], moment: Transiti
     tasks = dict(plan.tasks)
     for task_id, status in wanted.items():
         tasks[task_id] = with_status(tasks[task_id], status, moment.now)
-    return _followed(plan, tasks, wanted, moment)
+    return plan.restated(_followed(plan, tasks, wanted, moment).tasks)
 
 
 def _followed(
@@ -190,12 +190,13 @@ def apply_gates(plan: Plan, moment: Transition) -> Plan:
 
     This repairs statuses after a crash, a manual edit of the plan, or a change of the gates.
     """
-    if not any(is_complete(plan.tasks, task) for task in plan.tasks.values() if task.children):
+    parents = plan.parents()
+    if not any(is_complete(plan.tasks, task) for task in parents):
         return plan
     tasks = dict(plan.tasks)
     held_back: list[TaskId] = []
     settled = False
-    for _, task in reversed(list(plan.walk())):
+    for task in reversed(parents):
         if is_complete(tasks, task):
             status = _parent_status(tasks, tasks[task.id], moment.gate, reopened=False)
             if status != task.status:
@@ -203,7 +204,7 @@ def apply_gates(plan: Plan, moment: Transition) -> Plan:
                 settled = True
                 if task.status == Status.DONE:
                     held_back.append(task.id)
-    return _followed(plan, tasks, held_back, moment) if settled else plan
+    return plan.restated(_followed(plan, tasks, held_back, moment).tasks) if settled else plan
 
 
 class PlanProgress:

@@ -9,10 +9,13 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.recovery import look_again
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.model.base.ids import TaskId, build_run_id
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.rules.reviews import outstanding_feedback
+from git_blackbird.model.views.stop import StopReason
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import write_atomic
 from tests.controller.support import (
@@ -34,7 +37,7 @@ COUNTED: dict[str, Callable[..., object]] = {
     "feedback derived": outstanding_feedback,
     "feedback read": FeedbackStore.load_all,
     "feedback written": FeedbackStore.save,
-    "recoveries": recover,
+    "recoveries": look_again,
     "files written": write_atomic,
     "changes composed": compose_change,
 }
@@ -101,3 +104,14 @@ def test_a_decision_records_the_trees_that_were_shown(repo: Path) -> None:
     assert checkpoint.pair is not None
     assert runs_of(repo, "a")[-1].decided_trees == checkpoint.pair._asdict()
     assert (checkpoint.runs, counts["changes composed"]) == (2, 1)
+
+
+def test_an_action_is_taken_only_when_every_record_of_its_task_can_be_read(repo: Path) -> None:
+    gated(repo)
+    execute(repo, Person())
+    (latest,) = runs_of(repo, "a")
+    older = build_run_id(parse_timestamp(latest.started_at) - 10**9, 0)
+    (open_at(repo).paths.task_runs(TaskId("a")) / f"{older}.json").write_text("{")
+    person = Person([APPROVE])
+    stop = execute(repo, person)
+    assert (stop.reason, person.checkpoints) == (StopReason.UNREADABLE_RECORD, [])

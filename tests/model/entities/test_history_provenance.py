@@ -37,13 +37,6 @@ def test_content_is_known_that_was_there_or_that_our_commands_wrote_last(
     assert watched.judge(PLACE, content) == wanted
 
 
-def test_run_records_that_are_gone_are_named_and_feedback_is_not() -> None:
-    watched = WatchedRun(
-        RUN, 10, {PLACE: "x", "parent-review-feedback/a.json": "y"}, {"runs/b/2.json": ("z",)}
-    )
-    assert watched.removed(frozenset({"runs/b/2.json"})) == (PLACE,)
-
-
 def test_the_command_that_accepts_one_is_safe_to_paste() -> None:
     assert accept_command("runs/a b/1.json") == "git blackbird runs 'a b' 1 --accept"
     assert accept_command("runs/a/reviews/$(x).json") == "git blackbird runs a '$(x)' --accept"
