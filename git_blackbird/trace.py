@@ -9,7 +9,8 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 VARIABLE = "BLACKBIRD_TRACE"
@@ -20,6 +21,8 @@ _Event = tuple[float, str, tuple[object, ...]]
 _events: deque[_Event] = deque(maxlen=_LATEST)
 # The destination of lines; None without a trace.
 _write: Callable[[str], None] | None = None
+# Seconds by task and phase; None where nobody wants them added up.
+_spent: dict[tuple[str, str], float] | None = None
 
 
 def event(what: str, *details: object) -> None:
@@ -31,6 +34,30 @@ def event(what: str, *details: object) -> None:
     _events.append(entry)
     if _write is not None:
         _write(_line(entry))
+
+
+@contextmanager
+def measured(phase: str, task_id: str) -> Iterator[None]:
+    """Measure the block as a part of the work on a task."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        spent(phase, task_id, time.monotonic() - began)
+
+
+def spent(phase: str, task_id: str, seconds: float) -> None:
+    """Keep an event about the time that a part of the work on a task took; add it up if that is wanted."""
+    event(phase, "of", task_id, seconds)
+    if _spent is not None:
+        _spent[task_id, phase] = _spent.get((task_id, phase), 0.0) + seconds
+
+
+def add_up() -> Mapping[tuple[str, str], float]:
+    """Begin to add up what is measured, and return the sums, which grow; by task and phase."""
+    global _spent  # noqa: PLW0603  # one process makes one call
+    _spent = {}
+    return _spent
 
 
 def latest() -> list[str]:

@@ -165,10 +165,11 @@ class _DemoTask(_DemoSession):
 
         emit("progress", kind="runs", text=f"git commit -m {rest}")
         for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
-            done = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
-            if done.returncode:
+            completed = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
+            if completed.returncode:
                 raise DemoExit(
-                    REFUSED_STATUS, f"git {command[0]}: {done.stderr.strip() or done.stdout.strip()}"
+                    REFUSED_STATUS,
+                    f"git {command[0]}: {completed.stderr.strip() or completed.stdout.strip()}",
                 )
 
 
@@ -314,13 +315,13 @@ def emit(event: str, **fields: Any) -> None:
 def _confined(name: str) -> str:
     """Return the path that a directive names. Raises DemoExit if it leads out of the current directory."""
     path = os.path.realpath(name)
-    parts = _shown(path).split(os.sep)
+    parts = _relative_path(path).split(os.sep)
     if parts[0] in {os.curdir, os.pardir} or ".git" in parts:
         raise DemoExit(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
     return path
 
 
-def _shown(path: str) -> str:
+def _relative_path(path: str) -> str:
     return os.path.relpath(path, os.path.realpath(os.curdir))
 
 
@@ -338,7 +339,7 @@ def _save(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    emit("progress", kind="edits", text=_shown(path))
+    emit("progress", kind="edits", text=_relative_path(path))
 
 
 def main() -> int:

@@ -287,49 +287,56 @@ class Transaction:
         return aside
 
 
-def has_state(paths: Paths, shared: Path | None) -> bool:
-    """Whether there is anything to remove; ``shared`` is a state folder that also has files of the user."""
-    return any(os.path.lexists(place) for place in (*_state_places(paths, shared), paths.private))
+def state_to_keep(paths: Paths, shared: Path | None, tracked: Iterable[str]) -> frozenset[Path]:
+    """Return what below ``.blackbird/`` is not to be removed: what git tracks, and files of the user's.
 
-
-def list_own_files(paths: Paths, shared: Path | None, tracked: Iterable[str]) -> list[Path]:
-    """List the state that a person wrote: overview, configuration, drafts, and tracked files.
-
-    ``tracked`` are paths relative to the top of the worktree.
+    ``tracked`` are paths relative to the top of the worktree. A worktree that is the user's HOME has their
+    own configuration and session locks in its state folder too, which is then the folder ``shared``.
     """
+    kept = {path for name in tracked if os.path.lexists(path := paths.state_root / name)}
+    with contextlib.suppress(OSError):
+        if shared is not None and paths.state.samefile(shared):
+            kept |= {paths.config, paths.state / "sessions"}
+    return frozenset(kept)
+
+
+def has_state(paths: Paths, kept: frozenset[Path]) -> bool:
+    """Whether there is anything to remove beside the files ``kept``."""
+    return any(os.path.lexists(place) for place in (*_state_places(paths, kept), paths.private))
+
+
+def list_own_files(paths: Paths, kept: frozenset[Path]) -> list[Path]:
+    """List the state to be removed that a person wrote: overview, configuration, drafts."""
     # Locks, and the forms from which drafts were made, are ours.
     drafts = [
         *sorted(paths.drafts.glob("*.*")),
         *sorted(paths.drafts.glob("[0-9]*/*.*")),
         *(path for _, path in text_drafts(paths)),
     ]
-    if paths.state.is_symlink() or not paths.state.exists():
+    if paths.state.is_symlink():
         return drafts
-    written = {paths.state / OVERVIEW_NAME, paths.config, *(paths.state_root / name for name in tracked)}
-    taken = set(_state_places(paths, shared))
-    return [
-        path for path in sorted(written) if os.path.lexists(path) and taken & {path, *path.parents}
-    ] + drafts
+    written = {paths.state / OVERVIEW_NAME, paths.config} - kept
+    return [path for path in sorted(written) if os.path.lexists(path)] + drafts
 
 
-def remove_state(paths: Paths, shared: Path | None) -> None:
-    """Remove ``.blackbird/``, but not the user's own files if it is also the folder ``shared``.
+def remove_state(paths: Paths, kept: frozenset[Path]) -> None:
+    """Remove ``.blackbird/`` but for the files ``kept``; nothing through a link.
 
     Raises UnusableError naming what cannot be removed.
     """
-    for place in _state_places(paths, shared):
+    for place in _state_places(paths, kept):
         remove(place)
 
 
-def _state_places(paths: Paths, shared: Path | None) -> list[Path]:
-    state = paths.state
-    is_shared = False
-    with contextlib.suppress(OSError):
-        is_shared = shared is not None and state.samefile(shared)
-    if not is_shared:
-        return [state]
-    # A worktree that is the user's HOME also has their own configuration and session locks there.
-    return [path for path in sorted(state.iterdir()) if path.name not in {"config.json", "sessions"}]
+def _state_places(paths: Paths, kept: frozenset[Path]) -> Iterator[Path]:
+    """Return the files and whole folders that have nothing to keep."""
+    pending = [paths.state]
+    while pending:
+        place = pending.pop()
+        if not place.is_symlink() and any(place in path.parents for path in kept):
+            pending += sorted(place.iterdir())
+        elif place not in kept:
+            yield place
 
 
 def remove(place: Path) -> None:

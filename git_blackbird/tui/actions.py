@@ -123,7 +123,11 @@ def why_impossible(context: AppContext, action: str) -> str:
     if task.children:
         return "it is a parent; its children are run and decided"
     state = "ready" if context.accepts_current("execute") else task.status.value.replace("_", " ")
-    possible = (one for one in ACTIONS if one.action in _FOR_A_TASK and context.is_possible(one.action))
+    possible = (
+        action_of_task
+        for action_of_task in ACTIONS
+        if action_of_task.action in _FOR_A_TASK and context.is_possible(action_of_task.action)
+    )
     instead = next(possible, None)
     return f"it is {state}" + ("" if instead is None else f"; {instead.key}: {instead.description}")
 

@@ -60,7 +60,7 @@ def refused_start(name: str) -> str:
     return f"`git blackbird agent {name}` shows how it is started; fix that, or {OTHER_AGENT}"
 
 
-def found(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
+def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
     assert not reading.succeeded
     assert reading.error
     return reading.refusal, reading.refusal_hint
@@ -104,7 +104,7 @@ def found(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
     ],
 )
 def test_claude_says_why_it_could_not_work(text: str, refusal: AgentFailure, hint: str | None) -> None:
-    assert found(claude_says(text)) == (refusal, hint or text)
+    assert refusal_of(claude_says(text)) == (refusal, hint or text)
     assert claude_says(text).error == text
 
 
@@ -127,7 +127,7 @@ def test_claude_says_why_it_could_not_work(text: str, refusal: AgentFailure, hin
 def test_words_it_has_not_used_before_are_told_by_its_codes(
     more: dict[str, Any], refusal: AgentFailure | None
 ) -> None:
-    assert found(claude_says("Something new", **more))[0] is refusal
+    assert refusal_of(claude_says("Something new", **more))[0] is refusal
 
 
 @pytest.mark.parametrize("result", [{"is_error": False}, {"is_error": None}, {}])
@@ -178,7 +178,7 @@ def test_what_a_model_says_of_limits_is_no_refusal(result: dict[str, Any]) -> No
 )
 def test_claude_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, hint: str | None) -> None:
     reading = claude_refuses(stderr, "--nonsense", "1")
-    assert found(reading) == (refusal, hint or stderr)
+    assert refusal_of(reading) == (refusal, hint or stderr)
     assert reading.session is None
 
 
@@ -231,7 +231,7 @@ def test_claude_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, 
     ],
 )
 def test_codex_says_why_it_could_not_work(message: str, refusal: AgentFailure, hint: str | None) -> None:
-    assert found(codex_says(message)) == (refusal, hint or message)
+    assert refusal_of(codex_says(message)) == (refusal, hint or message)
     assert codex_says(message).error == message
 
 
@@ -247,9 +247,9 @@ def test_an_error_of_the_server_is_told_without_its_json() -> None:
 
 
 def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
-    assert found(codex_says("bad request")) == (None, None)
-    assert found(codex_says("")) == (None, None)
-    assert found(claude_says("Something new")) == (None, None)
+    assert refusal_of(codex_says("bad request")) == (None, None)
+    assert refusal_of(codex_says("")) == (None, None)
+    assert refusal_of(claude_says("Something new")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
 )
 def test_codex_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, hint: str, told: str) -> None:
     reading = codex_refuses(f"Reading prompt from stdin...\n{stderr}{BACKTRACE}", "--odd=1", exit_code=1)
-    assert found(reading) == (refusal, hint)
+    assert refusal_of(reading) == (refusal, hint)
     assert reading.error == f"exit status 1 before the end of the turn: {told}"
 
 
@@ -311,7 +311,7 @@ def test_a_program_that_is_not_there_is_missing() -> None:
         (claude_refuses("gate: 1: exec: claude: not found", exit_code=127), "@anthropic-ai/claude-code"),
         (codex_refuses("gate: 1: exec: codex: not found\n", exit_code=127), "@openai/codex"),
     ):
-        refusal, hint = found(reading)
+        refusal, hint = refusal_of(reading)
         assert refusal is AgentFailure.MISSING
         assert hint is not None
         assert f"npm install -g {name}" in hint

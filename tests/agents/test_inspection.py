@@ -56,7 +56,7 @@ def program(bin_dir: Path, name: str, answers: Mapping[str, str] | None = None) 
     return {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(bin_dir)}
 
 
-def asked(bin_dir: Path) -> list[str]:
+def calls_of(bin_dir: Path) -> list[str]:
     return (bin_dir / "asked").read_text().splitlines()
 
 
@@ -82,7 +82,7 @@ def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
         " repository's settings are ignored, and no session is kept"
     )
     assert found.remarks == (CLAUDE_REMARK,)
-    assert asked(bin_dir) == ["--version", "--help", "auth status"]
+    assert calls_of(bin_dir) == ["--version", "--help", "auth status"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(
     assert found.blocked_reason == "claude 2.1.0 does not know --session-id"
     assert found.hint == "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
     assert (found.version, found.login) == ("2.1.0", "unknown")
-    assert asked(bin_dir) == ["--version", "--help"]
+    assert calls_of(bin_dir) == ["--version", "--help"]
 
 
 def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> None:
@@ -155,7 +155,7 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         " and no session is kept"
     )
     assert len(found.remarks) == 2
-    assert asked(bin_dir) == ["--version", "exec --help", "login status"]
+    assert calls_of(bin_dir) == ["--version", "exec --help", "login status"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 def run_alone(*command: str, environ: dict[str, str] | None = None) -> dict[str, Any]:
     """Run a command alone; a proxy would hide whom it wants to reach."""
     direct = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    done = subprocess.run(
+    completed = subprocess.run(
         [*ENTER, sys.executable, "-m", "tests.standin.alone", *command],
         cwd=ROOT,
         env={**direct, **(environ or {})},
@@ -32,8 +32,8 @@ def run_alone(*command: str, environ: dict[str, str] | None = None) -> dict[str,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
+    assert completed.returncode == 0, completed.stderr
+    seen: dict[str, Any] = json.loads(completed.stdout)
     return seen
 
 

@@ -16,7 +16,7 @@ def steps_of(*events: Any, folder: str = "") -> list[Progress]:
     return list(reader.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events)))
 
 
-def shown(*events: Any, folder: str = "") -> list[tuple[ProgressKind, str]]:
+def kinds_and_texts(*events: Any, folder: str = "") -> list[tuple[ProgressKind, str]]:
     return [(step.kind, step.text) for step in steps_of(*events, folder=folder)]
 
 
@@ -58,15 +58,17 @@ def test_a_tool_call_is_shown_on_one_clean_line(block: Any, kind: ProgressKind, 
 
 def test_what_it_says_is_shown_as_it_is_within_bounds() -> None:
     text = "\x1b]0;t\x07Hi\x1b[31m\nyou\u202e"
-    assert shown(says({"type": "text", "text": text})) == [(ProgressKind.SAYS, text)]
-    assert shown(says({"type": "text", "text": "x" * 100_000})) == [(ProgressKind.SAYS, "x" * 8191 + "…")]
-    assert shown(says({"type": "text", "text": " \n"}), says("odd", {"type": "text"})) == []
+    assert kinds_and_texts(says({"type": "text", "text": text})) == [(ProgressKind.SAYS, text)]
+    assert kinds_and_texts(says({"type": "text", "text": "x" * 100_000})) == [
+        (ProgressKind.SAYS, "x" * 8191 + "…")
+    ]
+    assert kinds_and_texts(says({"type": "text", "text": " \n"}), says("odd", {"type": "text"})) == []
 
 
 def test_paths_are_those_in_the_worktree_wherever_the_program_stands() -> None:
     read = says(tool("Read", {"file_path": "/top/sub/a"}), tool("Read", {"file_path": "/w/b"}))
-    assert [text for _, text in shown(INIT, read, folder="/top/")] == ["sub/a", "b"]
-    assert [text for _, text in shown(read, folder="/top")] == ["sub/a", "/w/b"]
+    assert [text for _, text in kinds_and_texts(INIT, read, folder="/top/")] == ["sub/a", "b"]
+    assert [text for _, text in kinds_and_texts(read, folder="/top")] == ["sub/a", "/w/b"]
 
 
 def test_calls_that_failed_are_told() -> None:
@@ -77,7 +79,7 @@ def test_calls_that_failed_are_told() -> None:
         answer("c3", [{"type": "text", "text": "<tool_use_error>Error: no such tool</tool_use_error>"}]),
         answer("c4", None),
     )
-    assert shown(calls, *answers)[2:] == [
+    assert kinds_and_texts(calls, *answers)[2:] == [
         (ProgressKind.NOTE, "Exit code 2: make"),
         (ProgressKind.NOTE, "Error: no such tool"),
         (ProgressKind.NOTE, "failed"),
@@ -86,7 +88,7 @@ def test_calls_that_failed_are_told() -> None:
 
 def test_the_program_and_subagents_are_told_from_the_model() -> None:
     said = {"type": "text", "text": "API Error\nodd"}
-    assert shown(says(said, model="<synthetic>"), says(said) | {"parent_tool_use_id": "c1"}) == [
+    assert kinds_and_texts(says(said, model="<synthetic>"), says(said) | {"parent_tool_use_id": "c1"}) == [
         (ProgressKind.NOTE, "API Error odd"),
         (ProgressKind.NOTE, "a subagent says: API Error odd"),
     ]
@@ -111,12 +113,12 @@ def test_the_program_and_subagents_are_told_from_the_model() -> None:
     ],
 )
 def test_what_the_program_says_of_itself_is_a_note(event: dict[str, Any], text: str) -> None:
-    assert shown({"type": "system", **event}) == [(ProgressKind.NOTE, text)]
+    assert kinds_and_texts({"type": "system", **event}) == [(ProgressKind.NOTE, text)]
 
 
 @pytest.mark.parametrize("subtype", ["status", "hook_started", "task_progress", None, ["odd"]])
 def test_what_tells_nothing_is_not_shown(subtype: Any) -> None:
-    assert shown({"type": "system", "subtype": subtype, "status": "requesting"}) == []
+    assert kinds_and_texts({"type": "system", "subtype": subtype, "status": "requesting"}) == []
 
 
 def test_figures_come_with_the_first_step_that_changes_them_and_with_the_end() -> None:

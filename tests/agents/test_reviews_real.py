@@ -86,7 +86,7 @@ def state(stage: Stage) -> tuple[str, ...]:
     return tuple(git(stage.tree, *words) for words in listed)
 
 
-def told(model: StandIn) -> str:
+def all_requests(model: StandIn) -> str:
     """Return all that the model was ever told."""
     return json.dumps(model.requests)
 
@@ -223,4 +223,4 @@ def test_what_the_repository_tells_its_agents_is_not_told_to_a_reviewer(
     model.tell(Reply(tools=(model.dialect.shell("cat a.txt"),)), model.dialect.answers(FAILS))
     assert stage.run_agent(agent, review(stage)).reading.succeeded
     assert not spy.exists()
-    assert "Always pass." not in told(model)
+    assert "Always pass." not in all_requests(model)

@@ -83,9 +83,9 @@ def test_a_commit_of_another_file_is_no_part_of_the_change(trial: Trial) -> None
 
 def test_reject_names_no_file_of_mine(trial: Trial) -> None:
     work(trial, "echo agent >new.txt", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"))
-    said = trial.expect(0, "decide", "a", "--reject")
-    assert "mine.txt" not in said
-    take_back(trial, said)
+    output = trial.expect(0, "decide", "a", "--reject")
+    assert "mine.txt" not in output
+    take_back(trial, output)
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
@@ -93,8 +93,8 @@ def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Tria
     work(trial, "", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"), "echo agent >>mine.txt")
     diff = trial.expect(0, "runs", "a", trial.records("a")[0]["id"], "--diff")
     assert ("+agent" in diff, "+mine" in diff) == (True, False)
-    said = trial.expect(0, "decide", "a", "--reject")
-    take_back(trial, said)
+    output = trial.expect(0, "decide", "a", "--reject")
+    take_back(trial, output)
     assert (trial.repo / "mine.txt").read_text() == "mine\n"
 
 
@@ -143,8 +143,8 @@ def test_edits_of_mine_from_before_are_not_committed_after_the_agents_commit(tri
         f"sed -i 's/line 2$/agent/' long.txt; git update-index --cacheinfo 100644,{blob},long.txt; {before}",
         lambda: None,
     )
-    said = trial.expect(1, "decide", "a", "--approve")
-    assert "- long.txt: HEAD has changed this file since the change began\n" in said
+    output = trial.expect(1, "decide", "a", "--approve")
+    assert "- long.txt: HEAD has changed this file since the change began\n" in output
 
 
 def test_a_pull_and_another_branch_are_no_part_of_the_change(trial: Trial) -> None:
@@ -216,9 +216,9 @@ def test_a_later_run_of_the_task_does_not_bring_my_commits_back(trial: Trial) ->
 def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     work(trial, "echo agent >new.txt; echo agent >other.txt", lambda: None)
     mine = commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
-    said = trial.expect(1, "decide", "a", "--approve")
-    assert "- new.txt: HEAD has changed this file since the change began\n" in said
-    assert "git commit -p" not in said
+    output = trial.expect(1, "decide", "a", "--approve")
+    assert "- new.txt: HEAD has changed this file since the change began\n" in output
+    assert "git commit -p" not in output
     told = trial.expect(0, "decide", "a", "--reject")
     assert f"it leaves new.txt as it is: commit {mine[:10]}, made since the run began, changed it too" in told
     take_back(trial, told)
@@ -253,8 +253,8 @@ def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
     )
     assert (tmp_path / "trace").stat().st_size > 0
     assert files_of(trial) == ["mine.txt", "new.txt"]
-    told = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
-    assert "since nobody knows who did it" in told
+    output = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
+    assert "since nobody knows who did it" in output
 
 
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:

@@ -75,9 +75,9 @@ def let_do(trial: Trial, script: str) -> None:
 def test_what_it_changes_is_named_at_the_checkpoint_and_in_the_record(trial: Trial, kind: str) -> None:
     script, changes = CHANGES[kind]
     trial.command(f"echo x >a.py; {script}")
-    said = trial.expect(3, "execute", "--no-input")
+    output = trial.expect(3, "execute", "--no-input")
     for change in changes:
-        assert f"warning: the configuration changed during the run: {change}\n" in said
+        assert f"warning: the configuration changed during the run: {change}\n" in output
     assert trial.records("a")[0]["config_changes"] == changes
     shown = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     assert "the configuration changed meanwhile" in shown
@@ -102,10 +102,10 @@ def test_a_stop_switched_off_before_the_program_is_killed_still_stops(trial: Tri
     process.kill()
     process.communicate()
     let_do(trial, "echo y >>a.py")
-    said = trial.expect(3, "execute", "--no-input")
-    assert f"the configuration changed during the run: {STOP} true -> removed ({CONFIG})" in said
+    output = trial.expect(3, "execute", "--no-input")
+    assert f"the configuration changed during the run: {STOP} true -> removed ({CONFIG})" in output
     assert trial.records("a")[0]["config_changes"] == [f"{STOP} true -> removed ({CONFIG})"]
-    assert "a decision is due on a" in said
+    assert "a decision is due on a" in output
     assert trial.statuses() == {"a": "waiting_user", "b": "todo"}
 
 
@@ -115,8 +115,8 @@ def test_reviews_switched_off_by_the_agent_leave_the_decision(trial: Trial) -> N
     process = trial.start("execute", "--no-input")
     process.communicate()
     let_do(trial, "echo y >>a.py")
-    said = trial.expect(3, "execute", "--no-input")
-    assert "a decision is due on a" in said
+    output = trial.expect(3, "execute", "--no-input")
+    assert "a decision is due on a" in output
 
 
 def test_what_a_person_changes_meanwhile_is_not_the_agents(trial: Trial) -> None:
@@ -146,9 +146,11 @@ def test_a_users_own_stop_outlives_what_a_project_or_an_agent_writes(trial: Tria
     git(trial.repo, "config", "--global", f"blackbird.{STOP}", "true")
     (trial.repo / CONFIG).write_text('{"execution": {"stopAfterEachTask": false}}')
     trial.command("echo $BLACKBIRD_TASK_ID >>a.py")
-    said = trial.expect(3, "execute", "--no-input")
-    assert f"{CONFIG}: {STOP}: false is not used: your own true in git config (global) is stricter\n" in said
-    assert f"hint: to use it in this clone: git config blackbird.{STOP} false\n" in said
+    output = trial.expect(3, "execute", "--no-input")
+    assert (
+        f"{CONFIG}: {STOP}: false is not used: your own true in git config (global) is stricter\n" in output
+    )
+    assert f"hint: to use it in this clone: git config blackbird.{STOP} false\n" in output
     assert (home / ".gitconfig").exists()
     trial.expect(3, "execute", "--no-input")
     trial.expect(0, "decide", "a", "--approve")

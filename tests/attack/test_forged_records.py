@@ -54,11 +54,11 @@ def unconfirmed(trial: Trial) -> list[dict[str, str]]:
 
 def test_a_newer_record_of_another_task_counts_for_nothing(trial: Trial) -> None:
     trial.command(FORGE + "forge b\n" + WORK)
-    said = trial.expect(3, "execute", "a", "--no-input")
+    output = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
     told = f".blackbird/runs/b/{LATER}.json: written while run {run} was working, but not by git-blackbird"
     way = f"git blackbird runs b {LATER} --accept    # accepts it; or remove it"
-    assert f"warning: record ignored: {told}\nhint: {way}\n" in said
+    assert f"warning: record ignored: {told}\nhint: {way}\n" in output
     assert f"  record ignored: {told}\n" in trial.expect(0, "runs", "a", run)
     assert trial.statuses() == {"a": "waiting_user", "b": "todo", "c": "todo"}
     forged = {
@@ -78,9 +78,9 @@ def test_a_newer_record_of_another_task_counts_for_nothing(trial: Trial) -> None
 
 def test_a_later_record_of_its_own_task_counts_for_nothing(trial: Trial) -> None:
     trial.command(FORGE + "forge a\n" + WORK)
-    said = trial.expect(3, "execute", "a", "--no-input")
-    assert "a decision is due on a\n" in said
-    assert f"record ignored: .blackbird/runs/a/{LATER}.json: written while run " in said
+    output = trial.expect(3, "execute", "a", "--no-input")
+    assert "a decision is due on a\n" in output
+    assert f"record ignored: .blackbird/runs/a/{LATER}.json: written while run " in output
     assert trial.statuses()["a"] == "waiting_user"
     trial.expect(0, "decide", "a", "--reject")
     assert trial.statuses()["a"] == "failed"
@@ -93,8 +93,8 @@ def test_a_person_lets_one_count_and_an_agent_may_not(trial: Trial) -> None:
     refused = (trial.repo / "refused.txt").read_text()
     assert refused.startswith("error: an agent may not accept a record"), refused
     assert trial.expect(1, "runs", "b", "0", "--accept").startswith("error: no record of b ")
-    said = trial.expect(0, "runs", "b", LATER[:6], "--accept")
-    assert said == f"accepted: {path_of(trial, 'b', LATER)}; b is done\n"
+    output = trial.expect(0, "runs", "b", LATER[:6], "--accept")
+    assert output == f"accepted: {path_of(trial, 'b', LATER)}; b is done\n"
     assert unconfirmed(trial) == []
     assert trial.statuses()["b"] == "done"
 
@@ -122,15 +122,15 @@ def test_an_earlier_record_that_is_rewritten_stops_its_task(trial: Trial, replac
     path = only_record(trial, "b")
     before = path.read_bytes()
     trial.command(REWRITE.replace("cat forged >", replace) + WORK)
-    said = trial.expect(3, "execute", "a", "--no-input")
+    output = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
     why = f"written while run {run} was working, but not by git-blackbird"
-    assert f"record blocks its task: .blackbird/runs/b/{path.name}: {why}\n" in said
+    assert f"record blocks its task: .blackbird/runs/b/{path.name}: {why}\n" in output
     trial.expect(0, "decide", "a", "--approve")
-    said = trial.expect(128, "execute", "--no-input")
+    output = trial.expect(128, "execute", "--no-input")
     remark = "accepts it as it is now; or restore what it was, or remove it"
     way = f"git blackbird runs b {path.stem} --accept    # {remark}"
-    assert f"b is stopped by a record that cannot be used: {path}: {why}\nnext step: {way}\n" in said
+    assert f"b is stopped by a record that cannot be used: {path}: {why}\nnext step: {way}\n" in output
     assert trial.statuses() == {"a": "done", "b": "waiting_user", "c": "todo"}
     trial.expect(128, "decide", "b", "--approve")
     path.write_bytes(before)
@@ -150,8 +150,8 @@ def test_records_that_an_agent_removes_are_named(trial: Trial) -> None:
     trial.expect(3, "execute", "b", "--no-input")
     path = only_record(trial, "b")
     trial.command("rm .blackbird/runs/b/*.json\n" + WORK)
-    said = trial.expect(3, "execute", "a", "--no-input")
-    assert f"warning: a record was removed while an agent worked: .blackbird/runs/b/{path.name}\n" in said
+    output = trial.expect(3, "execute", "a", "--no-input")
+    assert f"warning: a record was removed while an agent worked: .blackbird/runs/b/{path.name}\n" in output
 
 
 def test_metadata_that_changes_alone_forges_nothing(trial: Trial) -> None:
@@ -217,9 +217,9 @@ def killed(trial: Trial) -> Trial:
 
 def test_after_a_kill_the_next_execute_judges_alike(killed: Trial) -> None:
     path = only_record(killed, "b")
-    said = killed.expect(3, "execute", "a", "--no-input")
-    assert f"record ignored: .blackbird/runs/c/{LATER}.json: written while run " in said
-    assert f"record blocks its task: .blackbird/runs/b/{path.name}: written while run " in said
+    output = killed.expect(3, "execute", "a", "--no-input")
+    assert f"record ignored: .blackbird/runs/c/{LATER}.json: written while run " in output
+    assert f"record blocks its task: .blackbird/runs/b/{path.name}: written while run " in output
     assert killed.statuses() == {"a": "waiting_user", "b": "waiting_user", "c": "todo"}
     killed.expect(0, "runs", "b", path.stem, "--accept")
     assert killed.statuses()["b"] == "done"
@@ -240,8 +240,8 @@ def test_notes_that_are_lost_with_the_program_lose_and_stop_nothing(killed: Tria
 
 def test_notes_that_vanish_in_mid_run_stop_nothing_and_are_missed(trial: Trial) -> None:
     trial.command(FORGE + "forge b\nrm -rf .git/blackbird\n" + WORK)
-    said = trial.expect(3, "execute", "a", "--no-input")
-    assert "what was written among the records during the run is not known" in said
+    output = trial.expect(3, "execute", "a", "--no-input")
+    assert "what was written among the records during the run is not known" in output
     assert trial.statuses()["b"] == "done"
 
 
@@ -265,7 +265,7 @@ def test_deinit_leaves_nothing_of_it(trial: Trial) -> None:
     trial.command(FORGE + "forge b\n" + WORK)
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(0, "decide", "a", "--reject")
-    assert [one.name for one in sorted((trial.repo / ".git" / "blackbird").glob("records-*"))] == [
+    assert [path.name for path in sorted((trial.repo / ".git" / "blackbird").glob("records-*"))] == [
         "records-known.json",
         "records-unconfirmed.json",
     ]

@@ -36,8 +36,8 @@ def nothing_hidden(said: str) -> bool:
 @pytest.mark.parametrize("kind", HIDDEN)
 def test_such_an_id_is_refused_where_it_is_made(trial: Trial, kind: str) -> None:
     task_id, _ = HIDDEN[kind]
-    said = trial.expect(1, "add", "--id", task_id, "--title", "T")
-    assert f"error: the id {task_id!a} contains {next(c for c in task_id if not c.isascii())!a}\n" in said
+    output = trial.expect(1, "add", "--id", task_id, "--title", "T")
+    assert f"error: the id {task_id!a} contains {next(c for c in task_id if not c.isascii())!a}\n" in output
     assert trial.statuses() == {"t1": "todo"}
 
 
@@ -60,9 +60,9 @@ def test_one_that_is_only_typed_is_shown_for_what_it_is(trial: Trial, kind: str)
     task_id, escaped = HIDDEN[kind]
     shown = task_id.replace(next(c for c in task_id if not c.isascii()), escaped)
     for args in (["show", task_id], ["runs", task_id], ["retry", task_id], ["deps", "add", "t1", task_id]):
-        said = trial.expect(1, *args)
-        assert f'error: unknown id "{shown}"\n' in said
-        assert nothing_hidden(said)
+        output = trial.expect(1, *args)
+        assert f'error: unknown id "{shown}"\n' in output
+        assert nothing_hidden(output)
 
 
 def test_a_commit_that_names_one_says_so_without_it(trial: Trial) -> None:
@@ -73,9 +73,9 @@ def test_a_commit_that_names_one_says_so_without_it(trial: Trial) -> None:
     done.write_text("work\n\nBlackbird-Task: t\u202e1\n")
     process = trial.repo / "said"
     git(trial.repo, "-c", "alias.c=!git commit -F message 2>said", "c")
-    said = process.read_text()
-    assert "no manual run of t" in said
-    assert nothing_hidden(said)
+    text = process.read_text()
+    assert "no manual run of t" in text
+    assert nothing_hidden(text)
 
 
 def test_titles_notes_and_records_that_turn_the_line_are_cleaned(trial: Trial) -> None:

@@ -89,8 +89,8 @@ def test_work_whose_hook_was_killed_is_recorded_and_no_agent_starts_on_it(
     assert entries(trial.repo) == [f"{PREFIX}{oid}"]
     assert only_commits(trial) == []
     assert f"commits of yours that are not recorded yet\n  {oid[:10]}\n" in trial.expect(0, "status")
-    said = trial.expect(0, "execute", "--no-input")
-    assert f"commit {oid[:10]} is recorded as run " in said
+    output = trial.expect(0, "execute", "--no-input")
+    assert f"commit {oid[:10]} is recorded as run " in output
     assert (only_commits(trial), started(trial)) == ([[oid]], ["b"])
     assert entries(trial.repo) == []
     assert "not recorded yet" not in trial.expect(0, "status")
@@ -164,8 +164,8 @@ def test_what_git_did_by_itself_is_judged_the_same_later(trial: Trial) -> None:
     (trial.repo / ".git" / "BISECT_LOG").unlink()
     aside.unlink()
     assert f"{PREFIX}{in_bisect}{BISECT}" in entries(trial.repo)
-    said = trial.expect(0, "execute", "--no-input")
-    assert "no manual run of a: a bisection is under way" in said
+    output = trial.expect(0, "execute", "--no-input")
+    assert "no manual run of a: a bisection is under way" in output
     assert (only_commits(trial), started(trial)) == ([[]], ["a", "b"])
 
 

@@ -86,11 +86,11 @@ def test_a_plan_outside_is_neither_read_nor_written(trial: Trial) -> None:
     before = theirs.read_bytes()
     plan.symlink_to("../plan.json")
     for args in (["list"], ["status"], ["add", "--title", "B"], ["execute", "--no-input"], ["validate"]):
-        said = trial.expect(128, *args)
-        assert f"fatal: {plan} is a link to {theirs}, which is outside the worktree\n" in said
+        output = trial.expect(128, *args)
+        assert f"fatal: {plan} is a link to {theirs}, which is outside the worktree\n" in output
         assert (
             "hint: links out of the worktree are not followed: put the plan itself in the link's place"
-            in said
+            in output
         )
     assert theirs.read_bytes() == before
     assert plan.is_symlink()
@@ -100,11 +100,11 @@ def test_a_configuration_outside_is_named_and_stops_what_starts(trial: Trial) ->
     theirs = trial.repo.parent / "config.json"
     theirs.write_text('{"execution": {"stopAfterEachTask": false}}')
     path = link(trial, ".blackbird/config.json", "../../config.json")
-    said = trial.expect(0, "config")
-    assert f"warning: {path}: the file: leads out of the worktree, to {theirs}\n" in said
+    output = trial.expect(0, "config")
+    assert f"warning: {path}: the file: leads out of the worktree, to {theirs}\n" in output
     assert "leads out of the worktree" in trial.expect(128, "execute", "--no-input")
-    said = trial.expect(128, "config", "execution.idleMinutes", "3", "--project")
-    assert "leads out of the worktree" in said
+    output = trial.expect(128, "config", "execution.idleMinutes", "3", "--project")
+    assert "leads out of the worktree" in output
     assert theirs.read_text() == '{"execution": {"stopAfterEachTask": false}}'
 
 

@@ -368,7 +368,7 @@ def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending
         assert "#! This is your earlier text, which was not accepted yet." in terminal.text
     done = open_at(pending).store.plan().tasks[TaskId("a")]
     assert (done.title, "Say I wrote it." in done.prompt) == ("Theirs", True)
-    assert [one.name for one in draft.parent.rglob("*") if one.is_file()] == []
+    assert [path.name for path in draft.parent.rglob("*") if path.is_file()] == []
 
 
 def test_who_edits_at_the_same_time_has_another_form(pending: Path) -> None:

@@ -57,9 +57,9 @@ def victim(tmp_path: Path) -> Path:
 
 def test_a_tree_that_is_an_option_overwrites_nothing(trial: Trial, victim: Path) -> None:
     path = bring(trial, record(base_tree=f"--output={victim}", head_tree="HEAD~1"))
-    said = trial.expect(128, "runs", "a", "--diff")
+    output = trial.expect(128, "runs", "a", "--diff")
     assert victim.read_text() == "precious\n"
-    assert path.name in said
+    assert path.name in output
 
 
 def test_nor_does_it_where_the_clone_asks_for_reviews(trial: Trial, victim: Path) -> None:
@@ -93,8 +93,8 @@ def test_what_is_no_object_session_or_id_makes_the_record_unusable(
     trial: Trial, field: str, value: object
 ) -> None:
     path = bring(trial, record(base_tree=TREE, head_tree=TREE) | {field: value})
-    said = trial.expect(0, "runs", "a")
-    assert f"{path.name}: {field}" in " ".join(said.split()).replace("/ ", "/"), said
+    output = trial.expect(0, "runs", "a")
+    assert f"{path.name}: {field}" in " ".join(output.split()).replace("/ ", "/"), output
 
 
 @pytest.mark.parametrize("key", ["claude.model", "codex.model", "reviews.spec.model", "reviews.code.model"])
@@ -103,8 +103,8 @@ def test_a_project_names_no_option_as_a_model(trial: Trial, key: str, model: str
     section, _, name = key.rpartition(".")
     (trial.repo / ".blackbird").mkdir()
     (trial.repo / ".blackbird" / "config.json").write_text(json.dumps({section: {name: model}}))
-    said = trial.expect(128, "execute", "--no-input")
-    assert f"config.json: {key}: " in said
+    output = trial.expect(128, "execute", "--no-input")
+    assert f"config.json: {key}: " in output
 
 
 def test_a_session_of_a_record_reaches_no_program_as_an_option(trial: Trial, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Call:
     def __call__(
         self, *args: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
     ) -> tuple[int, str, str]:
-        done = preloaded.run(
+        completed = preloaded.run(
             [*PROGRAM, *args],
             cwd=self.cwd,
             env={**os.environ, "PYTHONPATH": str(ROOT), **self.variables},
@@ -53,7 +53,7 @@ class Call:
             timeout=PATIENCE_SECONDS,
             check=False,
         )
-        return done.returncode, (done.stdout or b"").decode(), (done.stderr or b"").decode()
+        return completed.returncode, (completed.stdout or b"").decode(), (completed.stderr or b"").decode()
 
 
 @pytest.fixture
@@ -146,14 +146,14 @@ def test_a_removed_folder_is_told_of(trial: Trial) -> None:
     gone = trial.repo / "gone"
     gone.mkdir()
     script = f"rmdir ../gone && exec {sys.executable} -P -m git_blackbird status"
-    done = subprocess.run(
+    completed = subprocess.run(
         ["/bin/sh", "-c", script],
         cwd=gone,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (
+    assert (completed.returncode, completed.stderr) == (
         128,
         b"fatal: cannot tell the current folder: No such file or directory\nhint: go to another\n",
     )

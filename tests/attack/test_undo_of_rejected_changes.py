@@ -46,10 +46,10 @@ def take_back(trial: Trial, said: str) -> None:
 def test_a_later_edit_of_mine_is_named_and_left_alone(trial: Trial) -> None:
     work(trial, "echo agent >>old.txt; echo agent >new.txt; echo agent >other.txt")
     write(trial.repo, {"old.txt": f"mine\n{LINES}agent\n", "new.txt": "agent\nmine\n"})
-    said = trial.expect(0, "decide", "a", "--reject")
-    assert f"  it leaves new.txt as it is: {EDITED}\n" in said
-    assert f"  it leaves old.txt as it is: {EDITED}\n" in said
-    take_back(trial, said)
+    output = trial.expect(0, "decide", "a", "--reject")
+    assert f"  it leaves new.txt as it is: {EDITED}\n" in output
+    assert f"  it leaves old.txt as it is: {EDITED}\n" in output
+    take_back(trial, output)
     assert git(trial.repo, "status", "--porcelain", "-uall").splitlines() == [" M old.txt", "?? new.txt"]
     assert (trial.repo / "old.txt").read_text() == f"mine\n{LINES}agent\n"
     assert (trial.repo / "new.txt").read_text() == "agent\nmine\n"
@@ -59,8 +59,10 @@ def test_what_is_edited_after_the_rejection_stays_too(trial: Trial) -> None:
     work(trial, "echo agent >>old.txt; echo agent >new.txt")
     [command] = commands(trial.expect(0, "decide", "a", "--reject"))
     write(trial.repo, {"new.txt": "mine\n"})
-    done = subprocess.run(command, shell=True, cwd=trial.repo, check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (
+    completed = subprocess.run(
+        command, shell=True, cwd=trial.repo, check=False, capture_output=True, text=True
+    )
+    assert (completed.returncode, completed.stderr) == (
         1,
         "error: patch failed: new.txt:1\nerror: new.txt: patch does not apply\n",
     )
@@ -73,9 +75,9 @@ def test_commits_of_the_run_are_reverted(trial: Trial, has_hook: bool) -> None:
         trial.expect(0, "hooks", "install")
     work(trial, "echo agent >>old.txt; git commit -q -a -m agent; echo loose >new.txt")
     oid = git(trial.repo, "rev-parse", "HEAD")
-    said = trial.expect(0, "decide", "a", "--reject")
-    assert commands(said)[1:] == [f"git revert {oid}"]
-    take_back(trial, said)
+    output = trial.expect(0, "decide", "a", "--reject")
+    assert commands(output)[1:] == [f"git revert {oid}"]
+    take_back(trial, output)
     assert (trial.repo / "old.txt").read_text() == LINES
     assert git(trial.repo, "status", "--porcelain") == ""
 
@@ -92,11 +94,11 @@ def test_hostile_paths_in_a_long_place_fit_a_narrow_terminal(trial: Trial, tmp_p
     linked.configure({"execution.stopAfterEachTask": "true"})
     work(linked, f"xargs -0 -a {tmp_path}/names -I NAME sh -c 'echo agent >\"$1\"' sh NAME")
     assert len(git(there, "status", "--porcelain", "-z", "-uall").split("\0")) > len(ODD)
-    said = linked.expect(0, "decide", "a", "--reject")
-    [command] = commands(said)
+    output = linked.expect(0, "decide", "a", "--reject")
+    [command] = commands(output)
     assert len(f"to take the change back: {command}") <= 100
     assert commands(linked.expect(0, "show", "a").replace("\n  ", "\n")) == [command]
-    take_back(linked, said)
+    take_back(linked, output)
     assert git(there, "status", "--porcelain") == ""
 
 
@@ -116,7 +118,7 @@ def test_show_names_it_for_scripts_until_the_task_is_started_again(trial: Trial)
 def test_what_the_trees_need_outlives_a_collection_of_garbage(trial: Trial) -> None:
     work(trial, "echo agent >new.txt; echo agent >mine.txt")
     write(trial.repo, {"mine.txt": "mine\n"})
-    said = trial.expect(0, "decide", "a", "--reject")
+    output = trial.expect(0, "decide", "a", "--reject")
     git(trial.repo, "gc", "-q", "--prune=now")
-    take_back(trial, said)
+    take_back(trial, output)
     assert git(trial.repo, "status", "--porcelain", "-uall").splitlines() == ["?? mine.txt"]

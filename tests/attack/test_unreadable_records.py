@@ -44,9 +44,9 @@ def files(trial: Trial) -> dict[str, bytes]:
 def test_execute_goes_on_with_others_and_stops_naming_the_file(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "false"})
     path = record(trial)
-    said = trial.expect(128, "execute", "--no-input")
+    output = trial.expect(128, "execute", "--no-input")
     assert trial.statuses() == {"a": "waiting_user", "b": "done", "c": "todo"}
-    assert said.endswith(
+    assert output.endswith(
         f"a is stopped by a record that cannot be used: {path}: {WHY}\n"
         f"next step: {way_out(path)}\n"
         "blocked: c waits for a\n"
@@ -78,26 +78,27 @@ def test_what_is_asked_of_the_task_is_refused_by_name_and_nothing_is_written(
     trial: Trial, command: str
 ) -> None:
     path, before = record(trial), files(trial)
-    said = trial.expect(128, *command.split())
+    output = trial.expect(128, *command.split())
     assert (
-        said == f"fatal: a is stopped by a record that cannot be used: {path}: {WHY}\nhint: {way_out(path)}\n"
+        output
+        == f"fatal: a is stopped by a record that cannot be used: {path}: {WHY}\nhint: {way_out(path)}\n"
     )
     assert files(trial) == before
 
 
 def test_a_decision_elsewhere_is_named_beside_it(trial: Trial) -> None:
     path = record(trial)
-    said = trial.expect(3, "execute", "--no-input")
-    assert "a decision is due on b\n" in said
-    assert f"a is stopped by a record that cannot be used: {path}: {WHY}\n" in said
-    assert f"hint: {way_out(path)}\n" in said
+    output = trial.expect(3, "execute", "--no-input")
+    assert "a decision is due on b\n" in output
+    assert f"a is stopped by a record that cannot be used: {path}: {WHY}\n" in output
+    assert f"hint: {way_out(path)}\n" in output
 
 
 def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     path = record(trial)
-    said = trial.expect(0, "status")
-    assert f"  a  A: one of its records cannot be used\n      {way_out(path)}\n" in said
-    assert "  c  waits for a\n" in said
+    output = trial.expect(0, "status")
+    assert f"  a  A: one of its records cannot be used\n      {way_out(path)}\n" in output
+    assert "  c  waits for a\n" in output
     status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
     command, _, says = way_out(path).partition("    # ")
     unreadable = {
@@ -111,12 +112,12 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     }
     assert unreadable in status["due"]
     assert status["blocked"] == {"c": ["a"]}
-    said = trial.expect(0, "status", "--porcelain")
-    assert f"due\tunreadable\ta\t-\t{command}\n" in said
-    said = trial.expect(0, "show", "a")
+    output = trial.expect(0, "status", "--porcelain")
+    assert f"due\tunreadable\ta\t-\t{command}\n" in output
+    output = trial.expect(0, "show", "a")
     assert (
         f"not ready\n  its status is waiting_user, not todo\n"
-        f"  one of its records cannot be used: {path}: {WHY}\n" in said
+        f"  one of its records cannot be used: {path}: {WHY}\n" in output
     )
     shown = json.loads(trial.expect(0, "show", "c", "--json").splitlines()[0])["data"]
     assert "a record of its dependency a cannot be used" in shown["reasons"]
@@ -156,8 +157,8 @@ def test_feedback_that_cannot_be_read_stops_its_leaf_alike(trial: Trial) -> None
     feedback.parent.mkdir()
     feedback.write_text(BROKEN)
     assert str(feedback) in trial.expect(128, "execute", "b")
-    said = trial.expect(128, "execute", "--no-input")
-    assert f"b is stopped by a record that cannot be used: {feedback}: " in said
+    output = trial.expect(128, "execute", "--no-input")
+    assert f"b is stopped by a record that cannot be used: {feedback}: " in output
     assert trial.statuses()["b"] == "todo"
 
 
@@ -170,8 +171,8 @@ def test_a_review_record_that_cannot_be_read_stops_a_change_under_review(trial: 
     review.write_text(BROKEN)
     trial.configure({"reviews.mode": "parallel", "agent": "demo"})
     assert str(review) in trial.expect(128, "execute", "a")
-    said = trial.expect(3, "execute", "--no-input")
-    assert f"a is stopped by a record that cannot be used: {review}: {WHY}\n" in said
+    output = trial.expect(3, "execute", "--no-input")
+    assert f"a is stopped by a record that cannot be used: {review}: {WHY}\n" in output
     assert trial.statuses()["a"] == "waiting_user"
     run = {**run, "recorder": "git-blackbird", "review_state": "done"}
     path.write_text(json.dumps(run))

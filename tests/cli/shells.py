@@ -152,7 +152,7 @@ class Fish:
     def complete(self, lines: Iterable[str]) -> Iterator[list[str]]:
         script = self.installed / "share/fish/vendor_completions.d/git-blackbird.fish"
         source = f"source {shlex.quote(str(script))}; " if self.sourced else ""
-        said = subprocess.run(
+        completed = subprocess.run(
             ["fish", "-c", f"{source}for line in $argv; complete -C $line; echo {_END}; end", *lines],
             cwd=self.repo,
             env=_environ(self.installed),
@@ -161,9 +161,9 @@ class Fish:
             check=True,
             timeout=4 * PATIENCE_SECONDS,
         )
-        assert said.stderr == ""
-        for offered in said.stdout.split(f"{_END}\n")[:-1]:
-            yield sorted(one.partition("\t")[0].rstrip("/") for one in offered.splitlines())
+        assert completed.stderr == ""
+        for offered in completed.stdout.split(f"{_END}\n")[:-1]:
+            yield sorted(line.partition("\t")[0].rstrip("/") for line in offered.splitlines())
 
 
 def bash(repo: Path, installed: Path) -> Shell:

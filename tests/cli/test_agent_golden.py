@@ -67,7 +67,7 @@ def folder(program: Program, repo: Path) -> Path:
     return folder
 
 
-def put(folder: Path, **programs: str) -> None:
+def write_programs(folder: Path, **programs: str) -> None:
     for name, script in programs.items():
         write(folder, {name: script})
         (folder / name).chmod(0o755)
@@ -83,7 +83,7 @@ def test_nothing_is_installed(program: Program, folder: Path) -> None:
 
 
 def test_all_are_installed(program: Program, folder: Path, repo: Path) -> None:
-    put(folder, claude=CLAUDE, codex=CODEX)
+    write_programs(folder, claude=CLAUDE, codex=CODEX)
     git(repo, "config", "blackbird.command.run", "./my-agent.sh --fast")
     program.run("agent")
     for name in ("claude", "codex", "command", "demo"):
@@ -108,19 +108,19 @@ def test_what_is_in_the_way(program: Program, folder: Path) -> None:
         "claude writes to the terminal": {"claude": HOSTILE_CLAUDE},
     }.items():
         program.remark(says)
-        put(folder, **scripts)
+        write_programs(folder, **scripts)
         program.run("agent")
         for name in scripts:
             program.run("agent", name)
     program.remark("codex is given its sandbox twice")
-    put(folder, codex=CODEX)
+    write_programs(folder, codex=CODEX)
     program.run("config", "codex.args", "-s read-only")
     program.run("agent", "codex")
     program.check("agents_in_the_way")
 
 
 def test_why_one_is_chosen(program: Program, folder: Path, repo: Path) -> None:
-    put(folder, claude=CLAUDE, codex=CODEX)
+    write_programs(folder, claude=CLAUDE, codex=CODEX)
     write(repo, {".blackbird/agent.json": '{"schemaVersion": 1, "selectedAgent": "codex"}'})
     program.run("agent")
     program.run("config", "agent", "demo", "--global")

@@ -69,12 +69,12 @@ def head(repo: Path) -> str:
 
 def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: Path) -> None:
     hook(gated, "pre-commit", REFUSING_ONCE)
-    done = run(gated, "execute", told="1\n1\n")
-    assert done.stdout.count("\nApproving commits 1 path on main\n") == 2
-    assert done.stdout.endswith(
+    completed = run(gated, "execute", told="1\n1\n")
+    assert completed.stdout.count("\nApproving commits 1 path on main\n") == 2
+    assert completed.stdout.endswith(
         f"Select option: 1\napproved a; committed {head(gated)[:12]} (1 path)\nevery task is done\n"
     )
-    assert done.stderr == (
+    assert completed.stderr == (
         "error: a is not approved: git did not commit its change\n"
         "x.txt: bad style\n"
         "hint: resolve that and approve again; what HEAD already has is not committed again\n"
@@ -83,7 +83,7 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
         "hint: or have the agent fix it: git blackbird decide a --request-changes"
         "    # sends what the hook printed\n"
     )
-    assert done.returncode == 0
+    assert completed.returncode == 0
 
 
 def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
@@ -103,13 +103,13 @@ def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
 def test_what_the_hook_said_is_sent_to_the_agent_from_line_mode(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
     hook(gated, "pre-commit", REFUSING_ONCE)
-    done = run(gated, "execute", told="1\n3\n\n1\n")
+    completed = run(gated, "execute", told="1\n3\n\n1\n")
     assert (
         "A blank first line asks for what the hook printed.\n\nasked for what the hook printed\n"
-        in done.stdout
+        in completed.stdout
     )
-    assert "\nA hook refused the commit:\n  x.txt: bad style\n" in done.stdout
-    assert done.returncode == 0
+    assert "\nA hook refused the commit:\n  x.txt: bad style\n" in completed.stdout
+    assert completed.returncode == 0
     assert git(gated, "show", "HEAD:x.txt") == "2"
     assert "x.txt: bad style" in (runs_of(gated, "a")[0].decision_feedback or "")
 
@@ -290,8 +290,8 @@ def test_later_edits_are_set_aside_and_brought_back_by_the_commands_that_are_nam
     alias = f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird"
     git(gated, "config", "alias.blackbird", alias)
     script = "\n".join(["set -e", *commands])
-    done = subprocess.run(["sh", "-c", script], cwd=where, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = subprocess.run(["sh", "-c", script], cwd=where, capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
     assert git(gated, "show", "--no-renames", "--format=%s", "--name-status", "HEAD").splitlines() == [
         "Task a",
         "",
@@ -322,20 +322,20 @@ RUN = Run(
 PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
 
 
-def shown(outlook: CommitPreview | None) -> list[StyledLine]:
+def commit_lines(outlook: CommitPreview | None) -> list[StyledLine]:
     return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, commit=outlook))[len(PLAIN) :]
 
 
 def test_a_checkpoint_says_what_approving_means() -> None:
     refusal = "Cannot commit this change yet:"
-    assert shown(None) == []
-    assert shown(CommitPreview(2, None)) == [
+    assert commit_lines(None) == []
+    assert commit_lines(CommitPreview(2, None)) == [
         StyledLine("Approving commits 2 paths on a detached HEAD", Style.FAINT)
     ]
-    assert shown(CommitPreview(0, "main")) == [
+    assert commit_lines(CommitPreview(0, "main")) == [
         StyledLine("Approving commits nothing: HEAD already has the whole change", Style.FAINT)
     ]
-    assert shown(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
+    assert commit_lines(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
         StyledLine(refusal, Style.WARNING),
         StyledLine("  a: why", Style.WARNING),
         StyledLine("  a merge is in progress", Style.WARNING),
@@ -344,14 +344,14 @@ def test_a_checkpoint_says_what_approving_means() -> None:
 
 
 def test_a_decision_says_what_it_committed() -> None:
-    def said(commit: ApprovalCommit | None) -> str | None:
+    def decided_text(commit: ApprovalCommit | None) -> str | None:
         state = DecisionState.APPROVED_CONTINUE
         return render_event(Decided(TaskId("a"), RUN.id, state, elsewhere=False, commit=commit))
 
-    assert said(None) == "approved a"
-    assert said(ApprovalCommit()) == "approved a; nothing was left to commit"
-    assert said(ApprovalCommit("12" * 20)) == "approved a; nothing was left to commit"
-    assert said(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
+    assert decided_text(None) == "approved a"
+    assert decided_text(ApprovalCommit()) == "approved a; nothing was left to commit"
+    assert decided_text(ApprovalCommit("12" * 20)) == "approved a; nothing was left to commit"
+    assert decided_text(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
 
 
 def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> None:
@@ -406,9 +406,9 @@ def hide(program: Program, oid: str, digits: str) -> None:
 def test_no_text_of_a_commit_reaches_the_terminal_raw(repo: Path) -> None:
     commit(repo, {"x": "1"}, "\x1b]0;title\x07red\x1b[31m\n\nBlackbird-Task: a\x1b[2J\n")
     put_plan(repo, leaf("a"))
-    said = run(repo, "show", "--commit", "HEAD").stdout
-    assert "\x1b" not in said
-    assert re.sub("[0-9a-f]{12}", "1" * 12, said).splitlines()[0] == "commit 111111111111  red"
+    output = run(repo, "show", "--commit", "HEAD").stdout
+    assert "\x1b" not in output
+    assert re.sub("[0-9a-f]{12}", "1" * 12, output).splitlines()[0] == "commit 111111111111  red"
 
 
 def test_commits_of_an_agent_at_work_are_listed(repo: Path) -> None:
@@ -421,8 +421,8 @@ def test_commits_of_an_agent_at_work_are_listed(repo: Path) -> None:
     )
     git(repo, "config", "alias.bb", f"!{sys.executable} {' '.join(PROGRAM)}")
     put_plan(repo, leaf("a"))
-    done = run(repo, "execute", "--no-input")
-    assert done.returncode == 0, done
+    completed = run(repo, "execute", "--no-input")
+    assert completed.returncode == 0, completed
     made = git(repo, "rev-parse", "HEAD")[:12]
     assert (repo / "shown").read_text().endswith(f"\ncommits\n  {made}  made\n")
     assert f"\ncommitted\n  {made}  made\n" in (repo / "told").read_text()

@@ -50,7 +50,7 @@ def options_of(name: str) -> set[str]:
     command = load_command(name)
     assert command is not None
     options = [one for one in command.params if isinstance(one, click.Option)]
-    return {word for one in options for word in (*one.opts, *one.secondary_opts)} - COMMON
+    return {word for option in options for word in (*option.opts, *option.secondary_opts)} - COMMON
 
 
 def test_the_manual_has_every_command() -> None:
@@ -117,25 +117,25 @@ def test_the_versions_agree() -> None:
 
 @pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
 def test_the_manual_has_no_fault() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         ["mandoc", "-T", "lint", "-W", "warning", ROOT / "man/git-blackbird.1"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout + done.stderr == ""
+    assert completed.stdout + completed.stderr == ""
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
 def test_the_manual_renders_without_a_warning() -> None:
     command = ["man", "--warnings=w", "-l", str(ROOT / "man/git-blackbird.1")]
     environ = {**os.environ, "MANWIDTH": "80"}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    if "option" in done.stderr:
+    completed = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    if "option" in completed.stderr:
         pytest.skip("this man is not man-db")
-    assert done.stderr == ""
-    assert "GIT-BLACKBIRD(1)" in done.stdout
-    assert re.findall(r"^.*\w[-\N{HYPHEN}]$", done.stdout, flags=re.MULTILINE) == []
+    assert completed.stderr == ""
+    assert "GIT-BLACKBIRD(1)" in completed.stdout
+    assert re.findall(r"^.*\w[-\N{HYPHEN}]$", completed.stdout, flags=re.MULTILINE) == []
 
 
 def test_the_manual_has_its_examples_first() -> None:

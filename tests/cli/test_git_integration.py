@@ -37,7 +37,7 @@ def planned(repo: Path) -> Path:
 
 def run(cwd: Path, *args: str, **variables: str) -> str:
     """What the program says into a pipe when git is called like this."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", *args],
         cwd=cwd,
         env={**os.environ, **variables},
@@ -46,8 +46,8 @@ def run(cwd: Path, *args: str, **variables: str) -> str:
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    assert (done.returncode, done.stderr) == (0, ""), (args, done)
-    return done.stdout
+    assert (completed.returncode, completed.stderr) == (0, ""), (args, completed)
+    return completed.stdout
 
 
 def show(cwd: Path, *args: str, variables: Mapping[str, str] | None = None) -> str:
@@ -191,14 +191,14 @@ def test_a_bare_repository_may_have_a_worktree_elsewhere(tmp_path: Path) -> None
         "execution.commit": "approved",
     }.items():
         run(home, "blackbird", "config", key, value, **both)
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", "blackbird", "execute", "--stop-after-each", "--no-input"],
         cwd=home / "sub",
         env={**os.environ, **relative},
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 3, done
+    assert completed.returncode == 3, completed
     assert "+made" in run(home, "blackbird", "runs", "a", "--diff", **both)
     run(home / "sub", "blackbird", "decide", "a", "--approve", **relative)
     assert run(home, "show", "--format=%s", "--name-only", **both) == "Task a\n\nmade\n"
@@ -215,11 +215,11 @@ def test_a_bare_repository_may_have_a_worktree_elsewhere(tmp_path: Path) -> None
 
 def test_a_bare_repository_without_one_is_refused(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", "blackbird", "status"], cwd=tmp_path / "bare.git", capture_output=True, text=True, check=False
     )
-    assert done.returncode == 128
-    assert done.stderr.startswith("fatal: this is a bare repository: there is no worktree")
+    assert completed.returncode == 128
+    assert completed.stderr.startswith("fatal: this is a bare repository: there is no worktree")
 
 
 def test_a_linked_worktree_has_a_state_of_its_own(repo: Path) -> None:

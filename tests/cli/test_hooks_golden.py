@@ -21,7 +21,7 @@ def no_samples(repo: Path) -> None:
     shutil.rmtree(repo / ".git" / "hooks")
 
 
-def put(path: Path, text: str, mode: int = 0o755) -> None:
+def write_file(path: Path, text: str, mode: int = 0o755) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     path.chmod(mode)
@@ -38,7 +38,7 @@ def test_hooks(program: Program, repo: Path) -> None:
     program.run("hooks", "uninstall")
     program.run("hooks", "uninstall")
     program.remark("another hook is there")
-    put(hook, "#!/bin/sh\necho other\n")
+    write_file(hook, "#!/bin/sh\necho other\n")
     program.run("hooks")
     program.run("hooks", "install")
     program.run("hooks")
@@ -48,7 +48,7 @@ def test_hooks(program: Program, repo: Path) -> None:
     program.run("hooks", "install")
     program.remark("someone put a hook over ours")
     hook.unlink()
-    put(hook, "#!/bin/sh\necho third\n")
+    write_file(hook, "#!/bin/sh\necho third\n")
     program.run("hooks")
     program.run("hooks", "--json")
     program.run("hooks", "install")
@@ -67,7 +67,7 @@ def test_hooks(program: Program, repo: Path) -> None:
 def test_hooks_elsewhere(program: Program, repo: Path) -> None:
     hook = repo / ".git" / "hooks" / "post-commit"
     program.remark("installed by a program that is gone")
-    put(hook, render_hook(HookCommand(Path("/gone/python"), Path("/gone/hook.py")), Location()))
+    write_file(hook, render_hook(HookCommand(Path("/gone/python"), Path("/gone/hook.py")), Location()))
     program.run("hooks")
     program.run("hooks", "install")
     program.run("hooks", "uninstall")
@@ -165,5 +165,5 @@ def test_the_hook_of_the_program_works_at_once(repo: Path) -> None:
     write(repo, {"a": "a"})
     git(repo, "add", "a")
     command = ["git", "commit", "-q", "-m", "A", "-m", "Blackbird-Task: nope"]
-    done = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=True)
-    assert done.stderr == 'git-blackbird: no manual run of nope: unknown id "nope"\n'
+    completed = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=True)
+    assert completed.stderr == 'git-blackbird: no manual run of nope: unknown id "nope"\n'

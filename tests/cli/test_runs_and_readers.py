@@ -79,7 +79,7 @@ def test_readers_load_nothing_heavy(repo: Path, args: list[str]) -> None:
 def loaded(repo: Path, args: Sequence[str], modules: Sequence[str]) -> list[str]:
     """Name those of these modules that a command loads."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", LISTING.format(heavy=modules), *args],
         cwd=repo,
         env=environ,
@@ -87,7 +87,7 @@ def loaded(repo: Path, args: Sequence[str], modules: Sequence[str]) -> list[str]
         text=True,
         check=True,
     )
-    last = done.stdout.splitlines()[-1]
+    last = completed.stdout.splitlines()[-1]
     assert last.startswith("LOADED ")
     return list(ast.literal_eval(last.removeprefix("LOADED ")))
 

@@ -30,7 +30,7 @@ class Struck(NamedTuple):
 
 def run(repo: Path, command: Sequence[str], typed: str = "", **environ: str) -> Ended:
     """Run a command line as a person would, with what they type at its questions."""
-    done = subprocess.run(
+    completed = subprocess.run(
         command,
         cwd=repo,
         env={**program_environ(), **environ},
@@ -40,7 +40,7 @@ def run(repo: Path, command: Sequence[str], typed: str = "", **environ: str) -> 
         timeout=PATIENCE_SECONDS,
         check=False,
     )
-    return Ended(done.returncode, done.stdout.decode(errors="replace"))
+    return Ended(completed.returncode, completed.stdout.decode(errors="replace"))
 
 
 def strike(repo: Path, command: Sequence[str], typed: str, at: str = "") -> Struck:
@@ -49,12 +49,12 @@ def strike(repo: Path, command: Sequence[str], typed: str, at: str = "") -> Stru
     trace.unlink(missing_ok=True)
     trace.touch()
     path = os.pathsep.join((str(INJECTED), program_environ()["PYTHONPATH"]))
-    said = run(
+    completed = run(
         repo, command, typed, PYTHONPATH=path, CRASH_TOP=str(repo), CRASH_TRACE=str(trace), CRASH_AT=at
     )
     lines = trace.read_bytes()
     steps = (lines[place : place + WIDTH].decode().strip() for place in range(0, len(lines), WIDTH))
-    return Struck(said, tuple(steps))
+    return Struck(completed, tuple(steps))
 
 
 def step_like(steps: Sequence[str], pattern: str) -> int:

@@ -69,7 +69,7 @@ def _requested(repo: Path) -> None:
     run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
 
 
-def _asked(repo: Path) -> None:
+def _ask_question(repo: Path) -> None:
     _start(repo, leaf("a", "ask q Which? | a | b\nanswered q y.txt"))
     execute(repo)
 
@@ -119,7 +119,7 @@ SCENES: Mapping[str, Scene] = {
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
     "request": scene(_waiting, "decide", "a", "--request-changes", "-m", "say it in French"),
     "resume": scene(_requested, "resume", "a", "--no-input"),
-    "answer": replace(scene(_asked, "resume", "a"), typed="1\n"),
+    "answer": replace(scene(_ask_question, "resume", "a"), typed="1\n"),
     "reject": scene(_waiting, "decide", "a", "--reject"),
     "edit": scene(_tree, "edit", "t", "--title", "Work t"),
     "editor": scene(_edited, "edit", "t"),

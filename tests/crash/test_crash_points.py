@@ -117,9 +117,9 @@ def resume(repo: Path, task_id: str) -> None:
 
 def again(repo: Path, scene: Scene) -> None:
     """Do what a person does who does not know whether the command went through."""
-    done = run(repo, scene.again, scene.typed)
-    assert done.code != BUG, done.said
-    assert "Traceback" not in done.said, done.said
+    completed = run(repo, scene.again, scene.typed)
+    assert completed.code != BUG, completed.said
+    assert "Traceback" not in completed.said, completed.said
 
 
 def examine(repo: Path) -> None:

@@ -42,7 +42,7 @@ def staged(repo: Path) -> list[str]:
     return git(repo, "ls-files").splitlines()
 
 
-def left(repo: Path, name: str = "index") -> Path:
+def leave_after_kill(repo: Path, name: str = "index") -> Path:
     """What a kill before the rename leaves in the private folder."""
     finished = repo / ".git/blackbird/next.killed" / name
     finished.parent.mkdir(parents=True)
@@ -98,7 +98,7 @@ def test_who_holds_the_index_is_waited_for_and_then_named(repo: Path, lock: Path
 def test_a_lock_of_ours_that_nobody_holds_is_cleared(
     repo: Path, lock: Path, place: Callable[[Path, Path], object]
 ) -> None:
-    finished = left(repo, "index" if place is os.link else "copied")
+    finished = leave_after_kill(repo, "index" if place is os.link else "copied")
     place(finished, lock)
     with lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -110,7 +110,7 @@ def test_a_lock_of_ours_that_nobody_holds_is_cleared(
 
 
 def test_a_lock_of_another_is_left_whatever_it_holds(repo: Path, lock: Path) -> None:
-    left(repo)
+    leave_after_kill(repo)
     shutil.copy2(repo / ".git/index", lock)
     clear_leftover_lock(found(repo))
     assert lock.exists()

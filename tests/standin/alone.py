@@ -34,8 +34,8 @@ def obstacle() -> str | None:
     """Why nothing can be run alone here, nor in a sandbox of an agent's; None when it can."""
     if sys.platform != "linux" or shutil.which(ENTER[0]) is None:
         return "no unshare: cannot make a network with nothing but the loopback"
-    done = subprocess.run([*ENTER, "true"], capture_output=True, text=True, check=False)
-    return f"namespaces are not permitted here: {done.stderr.strip()}" if done.returncode else None
+    completed = subprocess.run([*ENTER, "true"], capture_output=True, text=True, check=False)
+    return f"namespaces are not permitted here: {completed.stderr.strip()}" if completed.returncode else None
 
 
 def raise_loopback() -> None:
@@ -92,8 +92,8 @@ def run_alone(command: list[str]) -> dict[str, Any]:
     raise_loopback()
     ask_only("127.0.0.1")
     names = NameServer()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = {"status": completed.returncode, "stdout": completed.stdout, "stderr": completed.stderr}
     return said | {"names": sorted(set(names.asked)), "unrouted": unrouted()}
 
 

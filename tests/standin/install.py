@@ -64,10 +64,12 @@ def find_program(program: Program) -> str | None:
 
 def _version_words(path: str) -> set[str]:
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30)
+        completed = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired):
         return set()
-    return set(done.stdout.split())
+    return set(completed.stdout.split())
 
 
 def install(program: Program) -> str:
@@ -82,13 +84,15 @@ def install(program: Program) -> str:
     wanted = f"{program.package}@{program.version}"
     command = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), wanted]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
+        completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
         return f"npm did not install {wanted} in {_SECONDS} s: its tests will be skipped"
     find_program.cache_clear()
     found = find_program(program)
-    if done.returncode or not found:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"status {done.returncode}"]
+    if completed.returncode or not found:
+        said = (completed.stderr or completed.stdout).strip().splitlines()[-1:] or [
+            f"status {completed.returncode}"
+        ]
         return f"npm could not install {wanted} ({said[0]}): its tests will be skipped"
     return f"installed {found}"
 

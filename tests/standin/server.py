@@ -127,7 +127,7 @@ class StandIn:
 
     def asked(self, part: str) -> list[JsonObject]:
         """Return the requests in which the user's side says this, oldest first."""
-        return [one for one in self.requests if part in "\n".join(self.dialect.said_by_user(one))]
+        return [request for request in self.requests if part in "\n".join(self.dialect.said_by_user(request))]
 
     def _parts_of(self, request: JsonObject) -> Iterator[str]:
         said = "\n".join(self.dialect.said_by_user(request)) if self.parts else ""

@@ -244,8 +244,8 @@ def test_the_state_holds_what_is_owed(paths: Paths) -> None:
 
 def test_it_goes_with_the_state(paths: Paths) -> None:
     save(paths, A, OWED)
-    assert has_state(paths, None)
-    remove_state(paths, None)
+    assert has_state(paths, frozenset())
+    remove_state(paths, frozenset())
     assert (paths.state.exists(), owed(paths)) == (False, {})
 
 

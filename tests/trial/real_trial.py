@@ -19,6 +19,6 @@ def enlist(trial: Trial, program: Program, model: StandIn, config: Path) -> None
 
 
 def assert_one_session(records: list[Record]) -> None:
-    assert [one.get("resumes") for one in records[1:]] == [one["id"] for one in records[:-1]]
-    assert len({one["provider_session_ref"] for one in records}) == 1
+    assert [record.get("resumes") for record in records[1:]] == [record["id"] for record in records[:-1]]
+    assert len({record["provider_session_ref"] for record in records}) == 1
     assert records[0]["provider_session_ref"]

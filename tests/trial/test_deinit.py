@@ -67,13 +67,13 @@ def used(repo: Path, before: dict[str, object]) -> Trial:
     return trial
 
 
-def shown(trial: Trial, text: str) -> str:
+def normalized(trial: Trial, text: str) -> str:
     return text.replace(str(trial.repo), "$REPO").replace(KEYS, "$KEYS")
 
 
 def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str, object]) -> None:
-    said = used.expect(0, "deinit", "--all", "--plan", "--no-input")
-    assert shown(used, said) == f"{SURVEY}removed: hooks, refs, state, config, plan\n"
+    output = used.expect(0, "deinit", "--all", "--plan", "--no-input")
+    assert normalized(used, output) == f"{SURVEY}removed: hooks, refs, state, config, plan\n"
     assert everything(used.repo) == before
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
     assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing was removed\n"
@@ -81,24 +81,38 @@ def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str
 
 
 def test_what_a_person_wrote_is_named_and_the_plan_stays_unless_it_is(used: Trial) -> None:
-    commit(used.repo, {".blackbird/config.json": "{}\n"})
     write(used.repo, {".blackbird/snapshot.md": "mine\n", ".git/blackbird/drafts/a.md": "text\n"})
     write(used.repo, {".git/blackbird/drafts/texts/a/message.md": "text\n"})
-    git(used.repo, "add", "-f", ".blackbird/.gitignore")
-    said = used.expect(0, "deinit", "--all", "--no-input")
-    own = (
-        ".blackbird/.gitignore, .blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md, "
-    )
+    output = used.expect(0, "deinit", "--all", "--no-input")
+    own = ".blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md, "
     own += ".git/blackbird/drafts/texts/a/message.md"
-    assert f".git/blackbird; your own among them: {own}\n" in said
+    assert f".git/blackbird; your own among them: {own}\n" in output
     assert used.statuses() == {"a": "done"}
     assert used.expect(0, "status").startswith("1 task: 1 done\n")
+
+
+def test_what_git_tracks_stays_and_is_named(used: Trial) -> None:
+    write(
+        used.repo, {".blackbird/snapshot.md": "mine\n", ".blackbird/sub/kept": "", ".blackbird/sub/gone": ""}
+    )
+    tracked = [".blackbird/.gitignore", ".blackbird/config.json", ".blackbird/sub/kept"]
+    git(used.repo, "add", "-f", *tracked)
+    write(used.repo, {".blackbird/config.json": '{"execution": {"stopAfterEachTask": true}}\n'})
+    named = f"; what git tracks stays (`git rm` removes it): {', '.join(tracked)}\n"
+    output = used.expect(0, "deinit", "--state", "--no-input")
+    assert f"; your own among them: .blackbird/snapshot.md{named}" in output
+    left = [path for path in (used.repo / ".blackbird").rglob("*") if path.is_file()]
+    assert sorted(str(path.relative_to(used.repo)) for path in left) == tracked
+    assert "stopAfterEachTask" in (used.repo / ".blackbird/config.json").read_text()
+    output = used.expect(0, "deinit", "--state", "--no-input")
+    assert f"state   no state{named}" in output
+    assert output.endswith("nothing was removed\n")
 
 
 def test_only_what_is_named_goes(used: Trial) -> None:
     for number, part in enumerate(PARTS, 1):
         envelope = json.loads(used.expect(0, "deinit", f"--{part}", "--json"))
-        assert [one["part"] for one in envelope["data"]["removed"]] == [part]
+        assert [part["part"] for part in envelope["data"]["removed"]] == [part]
         left = used.expect(0, "deinit", f"--{part}", "--no-input").splitlines()
         gone = [line.split()[0] for line in left if line.split()[1] == "no"]
         assert gone == PARTS[:number]
@@ -107,8 +121,8 @@ def test_only_what_is_named_goes(used: Trial) -> None:
 def test_who_names_nothing_or_is_an_agent_takes_nothing_away(used: Trial) -> None:
     was = everything(used.repo)
     for args in (("--no-input",), ("--yes",), ("--json",), ()):
-        said = used.expect(2, "deinit", *args)
-        assert "say what to remove" in said
+        output = used.expect(2, "deinit", *args)
+        assert "say what to remove" in output
     used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
     assert "error: an agent may not remove git-blackbird" in used.expect(1, "deinit", "--all")
     assert everything(used.repo) == was
@@ -147,9 +161,9 @@ def test_what_is_not_finished_keeps_its_trees_unless_that_is_meant(used: Trial, 
     used.configure({"execution.stopAfterEachTask": "true"})
     used.expect(3, "execute", "--no-input")
     was = git(used.repo, "for-each-ref"), used.records("b")
-    said = used.expect(1, "deinit", f"--{part}", "--no-input")
-    assert "the trees that diffs are made of; b still needs them\n" in said
-    assert said.endswith(
+    output = used.expect(1, "deinit", f"--{part}", "--no-input")
+    assert "the trees that diffs are made of; b still needs them\n" in output
+    assert output.endswith(
         f"error: b: a decision is due or a run is not finished, which needs {part}\n"
         "hint: `git blackbird status` shows what is due\n"
         "hint: or remove it anyway: --yes\n"
@@ -185,12 +199,12 @@ def test_it_is_refused_while_agents_work(used: Trial) -> None:
     try:
         while not (used.repo / "started").exists():
             assert running.poll() is None
-        said = used.expect(7, "deinit", "--all", "--plan")
-        assert "error: another git-blackbird is running here: execute (process " in said
+        output = used.expect(7, "deinit", "--all", "--plan")
+        assert "error: another git-blackbird is running here: execute (process " in output
         linked = used.repo.parent / "linked"
         git(used.repo, "worktree", "add", "-q", "../linked")
-        said = used.expect(7, "deinit", "--refs", cwd=linked)
-        assert "error: another git-blackbird is running in a worktree of this repository: execute" in said
+        output = used.expect(7, "deinit", "--refs", cwd=linked)
+        assert "error: another git-blackbird is running in a worktree of this repository: execute" in output
         assert not (used.repo / ".git/worktrees/linked/blackbird").exists()
     finally:
         (used.repo / "gate").open("w").close()
@@ -198,7 +212,10 @@ def test_it_is_refused_while_agents_work(used: Trial) -> None:
     assert running.returncode in (0, 1)
 
 
-def test_nothing_is_removed_through_a_link(used: Trial) -> None:
+@pytest.mark.parametrize("is_tracked", [False, True])
+def test_nothing_is_removed_through_a_link(used: Trial, is_tracked: bool) -> None:
+    if is_tracked:
+        git(used.repo, "add", "-f", ".blackbird/config.json")
     elsewhere = used.repo.parent / "elsewhere"
     (used.repo / ".blackbird").rename(elsewhere)
     (used.repo / ".blackbird").symlink_to(elsewhere)
@@ -221,17 +238,17 @@ def test_a_home_that_is_a_worktree_keeps_its_own_configuration(sealed: Path) -> 
 def test_a_hook_that_someone_put_over_ours_is_left(used: Trial) -> None:
     hook = used.repo / ".git/hooks/post-commit"
     hook.write_text("#!/bin/sh\n# another\n")
-    said = used.expect(0, "deinit", "--all")
-    assert f"hooks   another hook has replaced ours and was left alone: {hook}" in said
-    assert "removed: refs, state, config\n" in said
+    output = used.expect(0, "deinit", "--all")
+    assert f"hooks   another hook has replaced ours and was left alone: {hook}" in output
+    assert "removed: refs, state, config\n" in output
     assert hook.read_text() == "#!/bin/sh\n# another\n"
 
 
 def test_what_git_cannot_change_is_named(used: Trial) -> None:
     (used.repo / ".git/config.lock").touch()
-    done = subprocess.run(
+    completed = subprocess.run(
         [*("git", "config", "blackbird.agent", "demo")], cwd=used.repo, capture_output=True, check=False
     )
-    assert done.returncode != 0
-    said = used.expect(128, "deinit", "--config")
-    assert "could not lock config file" in said
+    assert completed.returncode != 0
+    output = used.expect(128, "deinit", "--config")
+    assert "could not lock config file" in output

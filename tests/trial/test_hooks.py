@@ -28,10 +28,10 @@ def trial(repo: Path) -> Trial:
 
 def commit_all(repo: Path, *args: str) -> str:
     """Commit as a person does, and give what git and the hook say."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", "commit", "-q", "-a", *args], cwd=repo, capture_output=True, text=True, check=True
     )
-    return done.stdout + done.stderr
+    return completed.stdout + completed.stderr
 
 
 def oids(repo: Path, *names: str) -> list[str]:
@@ -101,10 +101,10 @@ def test_an_agents_commit_that_names_a_task_does_none(trial: Trial) -> None:
 def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     write(trial.repo, {"old.txt": "new\n"})
-    said = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+    output = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
     (record,) = trial.records("a")
     head = git(trial.repo, "rev-parse", "HEAD")
-    assert said == (
+    assert output == (
         f"git-blackbird: commit {head[:10]} is recorded as run {record['id']} of a; "
         "to decide: git blackbird decide a --approve # or --reject\n"
     )
@@ -124,8 +124,8 @@ def test_an_approvals_commit_is_no_work_of_a_persons(trial: Trial) -> None:
     trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
     trial.command("echo new >new.txt")
     trial.expect(3, "execute", "--no-input", "a")
-    said = trial.expect(0, "decide", "a", "--approve")
-    assert "git-blackbird:" not in said
+    output = trial.expect(0, "decide", "a", "--approve")
+    assert "git-blackbird:" not in output
     assert "Blackbird-Task: a" in git(trial.repo, "log", "-1", "--format=%B")
     assert len(trial.records("a")) == 1
 
@@ -137,8 +137,10 @@ def test_a_rebase_of_work_does_it_once(trial: Trial) -> None:
     git(trial.repo, "checkout", "-q", "main")
     commit(trial.repo, {"other.txt": "other\n"})
     git(trial.repo, "checkout", "-q", "side")
-    done = subprocess.run(["git", "rebase", "-q", "main"], cwd=trial.repo, capture_output=True, check=True)
-    assert done.stderr == b""
+    completed = subprocess.run(
+        ["git", "rebase", "-q", "main"], cwd=trial.repo, capture_output=True, check=True
+    )
+    assert completed.stderr == b""
     assert len(trial.records("a")) == 1
 
 
@@ -166,8 +168,8 @@ def test_a_commit_that_cannot_be_recorded_later_is_named_with_the_reason(trial: 
         commit_all(trial.repo, "--allow-empty", "-m", "Do it", "-m", "Blackbird-Task: a")
     plan = trial.repo / "blackbird.plan.json"
     plan.write_text(plan.read_text().replace('"todo"', '"failed"', 1))
-    told = trial.expect(0, "retry", "a")
-    assert told == "reset a to todo\n  no manual run of a: its status is failed, not todo\n"
+    output = trial.expect(0, "retry", "a")
+    assert output == "reset a to todo\n  no manual run of a: its status is failed, not todo\n"
     assert trial.records("a") == []
 
 
@@ -197,9 +199,9 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     write(trial.repo, {"old.txt": "new\n"})
     with store_held(trial.repo) as lock:
-        said = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+        output = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
         head = git(trial.repo, "rev-parse", "HEAD")
-        assert said == (
+        assert output == (
             f"git-blackbird: commit {head[:10]} is not recorded yet: {lock} is held by another process; "
             "the next `git blackbird decide` or `execute` records it\n"
         )
@@ -236,9 +238,9 @@ def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial
     with store_held(trial.repo):
         commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
     head = git(trial.repo, "rev-parse", "HEAD")
-    told = trial.expect(0, "execute", "--no-input")
+    output = trial.expect(0, "execute", "--no-input")
     (record,) = trial.records("a")
-    assert f"commit {head[:10]} is recorded as run {record['id']} of a; the task is done\n" in told
+    assert f"commit {head[:10]} is recorded as run {record['id']} of a; the task is done\n" in output
     assert (record["commits"], trial.statuses()) == ([head], {"a": "done", "b": "done"})
 
 

@@ -23,8 +23,8 @@ def trial(repo: Path) -> Trial:
 
 def test_a_change_that_could_not_be_seen_is_not_called_none(trial: Trial) -> None:
     trial.command("echo garbage >.git/index; echo new >new.txt")
-    said = trial.expect(0, "execute", "--no-input")
-    assert "completed a: changes unknown, " in said
+    output = trial.expect(0, "execute", "--no-input")
+    assert "completed a: changes unknown, " in output
     git(trial.repo, "read-tree", "HEAD")
     trial.expect(0, "add", "--id", "b", "--title", "B")
     lines = trial.expect(0, "execute", "--json").splitlines()

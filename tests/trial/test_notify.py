@@ -25,7 +25,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
-def told(home: Path, count: int) -> list[str]:
+def notifications(home: Path, count: int) -> list[str]:
     """What so many notifications said, less the folder; waits for them, for nobody else does."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(files := [path for path in home.glob("told.*") if path.suffix != ".tmp"]) < count:
@@ -35,22 +35,22 @@ def told(home: Path, count: int) -> list[str]:
 
 
 def test_a_decision_needs_a_person(trial: Trial, sealed: Path) -> None:
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
-    assert told(sealed, 1) == [f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"]
-    assert "heard" not in said
-    assert "notify" not in said
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    assert notifications(sealed, 1) == [f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"]
+    assert "heard" not in output
+    assert "notify" not in output
 
 
 def test_a_question_needs_a_person(trial: Trial, sealed: Path) -> None:
     trial.command(ASKS)
     trial.expect(4, "execute", "--no-input")
-    assert told(sealed, 1) == [f"question|a|run|a asks: Which one?|{trial.repo}|none|none|\n"]
+    assert notifications(sealed, 1) == [f"question|a|run|a asks: Which one?|{trial.repo}|none|none|\n"]
 
 
 def test_a_failure_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
     trial.command("exit 3")
     trial.expect(1, "execute", "--no-input")
-    assert told(sealed, 1) == [f"failed|||failed: a|{trial.repo}|none|none|\n"]
+    assert notifications(sealed, 1) == [f"failed|||failed: a|{trial.repo}|none|none|\n"]
 
 
 def test_a_review_that_fails_needs_a_person(trial: Trial, sealed: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_review_that_fails_needs_a_person(trial: Trial, sealed: Path) -> None:
     git(trial.repo, "config", "blackbird.agent", "demo")
     trial.expect(5, "execute", "--no-input")
     said = "parent_review_required|p||parent review failed for p"
-    assert told(sealed, 1) == [f"{said}|{trial.repo}|none|none|\n"]
+    assert notifications(sealed, 1) == [f"{said}|{trial.repo}|none|none|\n"]
 
 
 def test_what_waits_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_waits_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
     trial.command("echo made >made")
     trial.expect(0, "execute", "c", "--no-input")
     trial.expect(0, "execute", "--no-input")
-    assert told(sealed, 2)[1] == f"waiting|||a waits for you|{trial.repo}|none|none|\n"
+    assert notifications(sealed, 2)[1] == f"waiting|||a waits for you|{trial.repo}|none|none|\n"
 
 
 def test_nothing_is_told_where_nothing_is_needed(trial: Trial, sealed: Path) -> None:
@@ -81,7 +81,7 @@ def test_nothing_is_told_where_nothing_is_needed(trial: Trial, sealed: Path) -> 
 
 def test_a_decision_taken_here_is_told_once(trial: Trial, sealed: Path) -> None:
     trial.expect(0, "execute", "--stop-after-each", stdin="1\n1\n")
-    assert [line.partition(":")[0] for line in told(sealed, 2)] == [
+    assert [line.partition(":")[0] for line in notifications(sealed, 2)] == [
         "decision|a|run|a decision is due on a",
         "decision|b|run|a decision is due on b",
     ]
@@ -89,16 +89,16 @@ def test_a_decision_taken_here_is_told_once(trial: Trial, sealed: Path) -> None:
 
 def test_a_failing_command_is_said_once_and_harms_nothing(trial: Trial) -> None:
     git(trial.repo, "config", "blackbird.notify.command", "exit 7")
-    said = trial.expect(0, "execute", "--stop-after-each", stdin="1\n1\n")
+    output = trial.expect(0, "execute", "--stop-after-each", stdin="1\n1\n")
     warning = "warning: notify.command failed: exit status 7\n"
-    assert said.count("notify.command") == said.count(warning) + 1 == 2, said
+    assert output.count("notify.command") == output.count(warning) + 1 == 2, output
     assert trial.statuses() == {"a": "done", "b": "done"}
 
 
 def test_a_hanging_command_is_not_waited_for(trial: Trial, sealed: Path) -> None:
     git(trial.repo, "config", "blackbird.notify.command", 'mkfifo "$HOME/gate"; read -r _ <"$HOME/gate"')
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
-    assert "notify.command" not in said
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    assert "notify.command" not in output
     with (sealed / "gate").open("w") as gate:
         gate.write("go\n")
 
@@ -107,8 +107,8 @@ def test_it_never_counts_from_the_project_file(trial: Trial, sealed: Path) -> No
     git(trial.repo, "config", "--unset", "blackbird.notify.command")
     (trial.repo / ".blackbird").mkdir()
     (trial.repo / ".blackbird/config.json").write_text('{"notify": {"command": ": >\\"$HOME/told.bad\\""}}')
-    said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
-    assert "notify.command: ignored: a repository's own file must not choose" in said
+    output = trial.expect(3, "execute", "--stop-after-each", "--no-input")
+    assert "notify.command: ignored: a repository's own file must not choose" in output
     assert not list(sealed.glob("told.*"))
 
 
@@ -122,12 +122,12 @@ def test_a_commit_by_hand_that_waits_for_a_decision_needs_a_person_once(trial: T
     git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "true")
     by_hand(trial.repo, "a")
     line = f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"
-    assert told(sealed, 1) == [line]
+    assert notifications(sealed, 1) == [line]
     by_hand(trial.repo, "a", "--amend")
     trial.expect(0, "decide", "a", "--approve")
     git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "false")
     by_hand(trial.repo, "b")
-    assert told(sealed, 1) == [line]
+    assert notifications(sealed, 1) == [line]
 
 
 def test_a_commit_by_hand_waits_for_no_notification_and_never_fails_for_it(
@@ -140,4 +140,4 @@ def test_a_commit_by_hand_waits_for_no_notification_and_never_fails_for_it(
     by_hand(trial.repo, "a")
     assert not list(sealed.glob("told.*"))
     (sealed / "go").touch()
-    assert len(told(sealed, 1)) == 1
+    assert len(notifications(sealed, 1)) == 1

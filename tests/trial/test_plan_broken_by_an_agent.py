@@ -34,14 +34,14 @@ def trial(repo: Path) -> Trial:
 def test_the_plan_comes_back_at_the_end_of_the_run(trial: Trial, kind: str) -> None:
     script, said = BREAKS[kind]
     trial.command(script)
-    told = trial.expect(0, "execute", "--no-input")
-    assert said in told
-    assert "every task is done" in told
+    output = trial.expect(0, "execute", "--no-input")
+    assert said in output
+    assert "every task is done" in output
     assert trial.statuses() == {"a": "done"}
     assert (trial.repo.parent / "outside").read_text() == "someone else's\n"
     kept = list((trial.repo / ".blackbird").glob("plan-set-aside-*.json"))
     assert len(kept) == (kind != "deleted")
-    assert all(f"kept as .blackbird/{path.name}" in told for path in kept)
+    assert all(f"kept as .blackbird/{path.name}" in output for path in kept)
 
 
 @pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])
@@ -55,22 +55,22 @@ def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str
         time.sleep(0.02)
     process.kill()
     process.communicate()
-    told = trial.expect(128, "status")
-    assert "hint: this happened while an agent was working: the plan is restored" in told
+    output = trial.expect(128, "status")
+    assert "hint: this happened while an agent was working: the plan is restored" in output
     assert trial.run("init")[0] != 0 or kind == "invalid"
     trial.command("true")
-    told = trial.expect(0, "execute", "--no-input")
-    assert "is still running" in told
-    assert said in told
-    assert "resuming a" in told
+    output = trial.expect(0, "execute", "--no-input")
+    assert "is still running" in output
+    assert said in output
+    assert "resuming a" in output
     assert trial.statuses() == {"a": "done"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
 def test_a_plan_made_unreadable_comes_back(trial: Trial) -> None:
     trial.command("chmod 000 blackbird.plan.json")
-    told = trial.expect(0, "execute", "--no-input")
-    assert "the plan file was replaced by a file that cannot be read" in told
+    output = trial.expect(0, "execute", "--no-input")
+    assert "the plan file was replaced by a file that cannot be read" in output
     assert trial.statuses() == {"a": "done"}
 
 

@@ -37,13 +37,13 @@ def changes(trial: Trial, record: Record) -> list[str]:
     """What the record says, after having compared it with what git says."""
     ref = f"refs/blackbird/runs/{record['id']}"
     listed = git(trial.repo, "diff", "-M", "--name-status", f"{ref}:base", f"{ref}:head").splitlines()
-    said = sorted(f"{one['status']} {one['path']}" for one in record["review_summary"]["changes"])
+    said = sorted(f"{change['status']} {change['path']}" for change in record["review_summary"]["changes"])
     assert said == sorted(f"{line[0]} {line.split(chr(9))[-1]}" for line in listed)
     return said
 
 
 def ends(records: list[Record]) -> list[tuple[str, str | None]]:
-    return [(one["status"], one.get("terminal_reason")) for one in records]
+    return [(record["status"], record.get("terminal_reason")) for record in records]
 
 
 @pytest.mark.parametrize("program", real(), indirect=True)
@@ -90,8 +90,8 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, mo
     assert left["status"] == "running"
     assert signals.marked(left["id"])
     model.tell(ASKS)
-    said = trial.expect(4, "execute", "--no-input")
-    assert f"the agent of run {left['id']} is still running" in said
+    output = trial.expect(4, "execute", "--no-input")
+    assert f"the agent of run {left['id']} is still running" in output
     assert signals.marked(left["id"]) == []
     model.tell("Done.")
     trial.expect(3, "resume", "greet", "--answer", "tone=2", "--no-input")
@@ -120,7 +120,7 @@ def test_an_agent_that_was_killed_fails_and_its_session_goes_on(trial: Trial, mo
     model.tell("Done.")
     trial.expect(3, "execute", "--no-input")
     records = trial.records("greet")
-    assert [one["status"] for one in records] == ["failed", "success"]
+    assert [record["status"] for record in records] == ["failed", "success"]
     assert_one_session(records)
     assert any("Write greet.py." in prompt for prompt in model.prompts())
     assert litter(trial) == []
@@ -145,7 +145,7 @@ def stop_them(trial: Trial, model: StandIn, number: signal.Signals) -> str:
     """Signal the agent itself, as it was started, while it runs a tool that lasts."""
 
     def signal_agent(_: int) -> None:
-        (running,) = [one for one in trial.records("greet") if one["status"] == "running"]
+        (running,) = [record for record in trial.records("greet") if record["status"] == "running"]
         os.kill(running["pid"], number)
 
     code, said = stop(trial, model, "execute", signal_agent)
@@ -188,10 +188,10 @@ def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     asked = len(model.requests)
     shutil.rmtree(tmp_path / "config")
     model.environ(tmp_path / "config")
-    said = trial.expect(8, "execute", "--no-input")
+    output = trial.expect(8, "execute", "--no-input")
     first, lost = trial.records("greet")
-    assert first["provider_session_ref"] in said
-    assert "git blackbird restart greet" in said
+    assert first["provider_session_ref"] in output
+    assert "git blackbird restart greet" in output
     assert (lost["status"], lost["terminal_reason"]) == ("failed", "session_lost")
     assert len(model.requests) == asked
     model.tell("Done.")
@@ -208,12 +208,12 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     trial.environ |= model.subscriber_environ(tmp_path / "config")
     at = (int(time.time()) // 3600 + 3) * 3600
     model.tell(*[model.dialect.usage_limit(at)] * 3)
-    said = trial.expect(8, "execute", "--no-input")
+    output = trial.expect(8, "execute", "--no-input")
     shapes = {"claude": "%I%p", "codex": "%I:%M %p"}
     clock = f"{datetime.fromtimestamp(at).astimezone():{shapes[program.agent]}}".lstrip("0")
     # The day comes before the time where that is tomorrow.
-    assert f" {clock.lower()}" in said.lower()
-    assert "greet is unchanged and can be run again" in said
+    assert f" {clock.lower()}" in output.lower()
+    assert "greet is unchanged and can be run again" in output
     assert trial.statuses() == {"greet": "todo"}
 
 
@@ -221,11 +221,11 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
 def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn) -> None:
     trial.configure({"claude.permissionMode": "dontAsk"})
     model.tell(Reply(tools=(model.dialect.writes(trial.repo / "greet.py", "x\n"),)), "I could not.")
-    said = trial.expect(3, "execute", "--no-input")
+    output = trial.expect(3, "execute", "--no-input")
     (record,) = trial.records("greet")
-    assert (record["exitCode"], record["status"]) == (0, "failed"), said
+    assert (record["exitCode"], record["status"]) == (0, "failed"), output
     assert "Write" in record["error"]
-    assert "Write" in said
+    assert "Write" in output
 
 
 @needs_sandbox
@@ -233,9 +233,9 @@ def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn)
 def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) -> None:
     elsewhere = Path("/usr/local/share/blackbird-was-here.txt")
     model.tell(Reply(tools=(model.dialect.writes(elsewhere, "x\n"),)), "I could not.")
-    said = trial.expect(3, "execute", "--no-input")
+    output = trial.expect(3, "execute", "--no-input")
     (record,) = trial.records("greet")
-    assert (record["exitCode"], record["status"]) == (0, "failed"), said
+    assert (record["exitCode"], record["status"]) == (0, "failed"), output
     assert "nothing was changed" in record["error"]
 
 
@@ -254,11 +254,11 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     trial.configure({"codex.path": str(inner)})
     work = Reply(tools=(model.dialect.shell("sleep 0.5; echo x >greet.py"),))
     model.tell(work, "I could not.", work, "Now I could.")
-    said = trial.expect(8, "execute", "--no-input")
+    output = trial.expect(8, "execute", "--no-input")
     (record,) = trial.records("greet")
     assert (record["exitCode"], record["status"]) == (0, "paused")
-    assert "its sandbox cannot be set up here: bwrap: " in said
-    assert "git config blackbird.codex.sandbox danger-full-access" in said
+    assert "its sandbox cannot be set up here: bwrap: " in output
+    assert "git config blackbird.codex.sandbox danger-full-access" in output
     trial.configure({"codex.sandbox": "danger-full-access"})
     trial.expect(3, "resume", "greet", "--no-input")
     assert_one_session(trial.records("greet"))
@@ -273,9 +273,9 @@ def test_a_session_that_can_be_none_is_never_passed_on(trial: Trial, model: Stan
     (path,) = (trial.repo / ".blackbird/runs/greet").glob("*.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "provider_session_ref": "a title"}))
     asked = len(model.requests)
-    said = trial.expect(8, "execute", "--no-input")
-    assert "a title" in said
-    assert "git blackbird restart greet" in said
+    output = trial.expect(8, "execute", "--no-input")
+    assert "a title" in output
+    assert "git blackbird restart greet" in output
     assert len(model.requests) == asked
 
 
@@ -304,6 +304,6 @@ def test_agents_share_a_plan_and_a_resume_stays_with_its_own(
         write(model, trial.repo / "wave.py")
         trial.expect(0, "execute", "--no-stop", "--no-input")
     assert trial.statuses() == dict.fromkeys(("greet", "part", "wave"), "done")
-    seen = {task: [one["provider"] for one in trial.records(task)] for task in trial.statuses()}
+    seen = {task: [record["provider"] for record in trial.records(task)] for task in trial.statuses()}
     assert seen == {"greet": ["claude"], "part": ["codex", "codex"], "wave": ["claude"]}
     assert_one_session(trial.records("part"))

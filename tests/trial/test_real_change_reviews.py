@@ -50,12 +50,12 @@ def work(model: StandIn, text: str = "print(1)") -> None:
     model.tell(Reply(tools=(model.dialect.shell(f"echo '{text}' >greet.py"),)), "It greets.")
 
 
-def said(model: StandIn, request: JsonObject) -> str:
+def text_of(model: StandIn, request: JsonObject) -> str:
     return "\n".join(model.dialect.said_by_user(request))
 
 
 def ends(reviews: list[Record]) -> list[tuple[str, str, str | None]]:
-    return sorted((one["run_type"], one["status"], one.get("terminal_reason")) for one in reviews)
+    return sorted((review["run_type"], review["status"], review.get("terminal_reason")) for review in reviews)
 
 
 @pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
@@ -75,12 +75,14 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
     first, second = trial.records("greet")
     assert_one_session([first, second])
     assert (first["requested_by"], second["merged_review"]["overall"]) == ("reviewers", "APPROVED")
-    implementer = [one for one in model.requests if one not in [*model.asked(SPEC), *model.asked(CODE)]]
-    assert [WANTED in said(model, one) for one in implementer] == [False, False, True, True]
+    implementer = [
+        request for request in model.requests if request not in [*model.asked(SPEC), *model.asked(CODE)]
+    ]
+    assert [WANTED in text_of(model, one) for one in implementer] == [False, False, True, True]
     reviews = trial.reviews("greet")
     assert ends(reviews) == [("code_review", "success", None)] * 2 + [("spec_review", "success", None)] * 2
-    assert not any(one.get("provider_session_ref") for one in reviews)
-    assert all(one["usage"]["output_tokens"] for one in reviews)
+    assert not any(review.get("provider_session_ref") for review in reviews)
+    assert all(review["usage"]["output_tokens"] for review in reviews)
     assert (
         git(trial.repo, "status", "--porcelain", "-uall", "--", ":!.blackbird*", ":!blackbird*")
         == "?? greet.py"
@@ -89,7 +91,7 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
 
     assert {model.dialect.schema_in(request) is None for request in model.requests} == {True}
     for part in (SPEC, CODE):
-        told = said(model, model.asked(part)[0])
+        told = text_of(model, model.asked(part)[0])
         fenced = {match[1].split()[0]: match[0] for match in DATA.finditer(told)}
         assert f"\n+{INJECTED}\n" in fenced["diff"]
         assert "Write greet.py." in fenced["task"]
@@ -108,21 +110,23 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
         work(model)
         model.tell_part(CODE, "I approve of it.", judged("code"))
         second.tell("I rather like it.", "<spec-review><verdict>APPROVED</verdict>")
-        told = trial.expect(3, "execute", "--no-input")
+        output = trial.expect(3, "execute", "--no-input")
         assert [one["model"] for one in second.asked(SPEC)] == ["gpt-5.4"] * 2
         assert [one["model"] for one in model.asked(CODE)] == ["claude-of-reviews"] * 2
-        assert [REPROACH in said(second, one) for one in second.requests] == [False, True]
-        assert [REPROACH in said(model, one) for one in model.asked(CODE)] == [False, True]
+        assert [REPROACH in text_of(second, request) for request in second.requests] == [False, True]
+        assert [REPROACH in text_of(model, one) for one in model.asked(CODE)] == [False, True]
     (run,) = trial.records("greet")
     assert (run["provider"], run["decision_state"]) == ("claude", "pending")
     assert run["merged_review"].keys() & {"overall", "action", "spec", "code"} == {"code"}
-    assert sorted((one["run_type"], one["provider"], one["status"]) for one in trial.reviews("greet")) == [
+    assert sorted(
+        (review["run_type"], review["provider"], review["status"]) for review in trial.reviews("greet")
+    ) == [
         ("code_review", "claude", "failed"),
         ("code_review", "claude", "success"),
         ("spec_review", "codex", "failed"),
         ("spec_review", "codex", "failed"),
     ]
-    assert "spec review" in told
+    assert "spec review" in output
     assert trial.statuses() == {"greet": "waiting_user"}
 
 
@@ -136,15 +140,15 @@ def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Tria
         (kind, "failed", "interrupted") for kind in ("code_review", "spec_review")
     ]
     stop_while_both_review(trial, model, signal.SIGKILL)
-    left = [one for one in trial.reviews("greet") if one["status"] == "running"]
+    left = [review for review in trial.reviews("greet") if review["status"] == "running"]
     assert all(signals.marked(one["id"]) for one in left)
     assert len(left) == 2
     assert trial.records("greet") == [run]
     model.tell_part(SPEC, judged("spec"))
     model.tell_part(CODE, judged("code"))
-    told = trial.expect(0, "execute", "--no-input")
+    output = trial.expect(0, "execute", "--no-input")
     for one in left:
-        assert f"the agent of run {one['id']} is still running" in told
+        assert f"the agent of run {one['id']} is still running" in output
         assert signals.marked(one["id"]) == []
     assert ends(trial.reviews("greet")) == [
         (kind, *end)

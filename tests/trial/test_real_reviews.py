@@ -60,12 +60,12 @@ def judge(model: StandIn, children: str, **feedback: str) -> None:
 
 def verdicts(trial: Trial, parent: str) -> list[tuple[bool | None, tuple[str, ...]]]:
     return [
-        (one.get("parent_review_passed"), tuple(one.get("parent_review_resume_task_ids") or ()))
-        for one in trial.records(parent)
+        (record.get("parent_review_passed"), tuple(record.get("parent_review_resume_task_ids") or ()))
+        for record in trial.records(parent)
     ]
 
 
-def owed(trial: Trial) -> list[str]:
+def feedback_files(trial: Trial) -> list[str]:
     return sorted(path.stem for path in (trial.repo / ".blackbird/parent-review-feedback").glob("*.json"))
 
 
@@ -74,7 +74,7 @@ def heard(model: StandIn) -> str:
     return model.prompts()[-1]
 
 
-def held(model: StandIn, reviews: list[Record], *children: tuple[str, ...]) -> None:
+def check_schemas(model: StandIn, reviews: list[Record], *children: tuple[str, ...]) -> None:
     """Check that the requests of every review, and no other, held the answer to the schema of its parent."""
     schemas = [model.dialect.schema_in(request) for request in model.requests]
     seen = [schema["properties"]["resumeTaskIds"]["items"]["enum"] for schema in schemas if schema]
@@ -86,32 +86,32 @@ def held(model: StandIn, reviews: list[Record], *children: tuple[str, ...]) -> N
 def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a once.")
-    said = trial.expect(5, "execute", "--no-input")
-    assert "next step: git blackbird resume a" in said
+    output = trial.expect(5, "execute", "--no-input")
+    assert "next step: git blackbird resume a" in output
     assert trial.statuses() | {"a": "done", "b": "done", "c": "todo", "z": "todo"} == trial.statuses()
-    assert owed(trial) == ["a"]
+    assert feedback_files(trial) == ["a"]
 
     work(model, "a")
     judge(model, "a b", a="Mend a twice.", b="Mend b.")
     trial.expect(5, "resume", "a", "--no-input")
-    assert owed(trial) == ["a", "b"]
+    assert feedback_files(trial) == ["a", "b"]
     work(model, "a")
     trial.expect(5, "resume", "a", "--no-input")
     assert "Mend a twice." in heard(model)
-    assert owed(trial) == ["b"]
+    assert feedback_files(trial) == ["b"]
     work(model, "b")
     judge(model, "a b", a="Mend a thrice.")
     trial.expect(5, "resume", "b", "--no-input")
     work(model, "a")
     judge(model, "a b")
     trial.expect(0, "resume", "a", "--no-input")
-    assert owed(trial) == []
+    assert feedback_files(trial) == []
     assert verdicts(trial, "mid") == [(False, ("a",)), (False, ("a", "b")), (False, ("a",)), (True, ())]
 
     work(model, "c")
     judge(model, "mid c", mid="The parts do not fit.")
     trial.expect(5, "execute", "--no-input")
-    assert (owed(trial), trial.statuses()["z"]) == (["a", "b"], "todo")
+    assert (feedback_files(trial), trial.statuses()["z"]) == (["a", "b"], "todo")
     work(model, "a")
     trial.expect(5, "resume", "a", "--no-input")
     assert "The parts do not fit." in heard(model)
@@ -123,12 +123,12 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
     trial.expect(0, "execute", "--no-input")
     assert trial.statuses() == dict.fromkeys(("a", "b", "c", "mid", "top", "z"), "done")
 
-    assert owed(trial) == []
+    assert feedback_files(trial) == []
     reviews = trial.records("mid") + trial.records("top")
     assert verdicts(trial, "top") == [(False, ("mid",)), (True, ())]
-    assert {(one["run_type"], one["status"]) for one in reviews} == {("review", "success")}
-    assert not any(one.get("provider_session_ref") for one in reviews)
-    held(model, reviews, ("a", "b"), ("c", "mid"))
+    assert {(review["run_type"], review["status"]) for review in reviews} == {("review", "success")}
+    assert not any(review.get("provider_session_ref") for review in reviews)
+    check_schemas(model, reviews, ("a", "b"), ("c", "mid"))
     for task in "ab":
         assert_one_session(trial.records(task))
     assert [len(trial.records(task)) for task in "abcz"] == [5, 3, 1, 1]
@@ -142,7 +142,7 @@ def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Tria
     trial.expect(5, "execute", "--no-input")
     model.tell(ASKS)
     trial.expect(4, "resume", "a", "--no-input")
-    assert owed(trial) == ["a"]
+    assert feedback_files(trial) == ["a"]
     work(model, "a")
     judge(model, "a b")
     trial.expect(0, "resume", "a", "--answer", "tone=2", "--no-input")
@@ -151,11 +151,11 @@ def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Tria
     for resumed in (asked, answered):
         assert resumed["context"]["parentReviewFeedback"]["feedback"] == "Mend a."
     assert (asked["status"], answered["status"]) == ("waiting_user", "success")
-    assert (owed(trial), trial.statuses()["mid"]) == ([], "done")
+    assert (feedback_files(trial), trial.statuses()["mid"]) == ([], "done")
     reviews = trial.records("mid")
     assert verdicts(trial, "mid") == [(False, ("a",)), (True, ())]
-    assert not any(one.get("provider_session_ref") for one in reviews)
-    held(model, reviews, ("a", "b"))
+    assert not any(review.get("provider_session_ref") for review in reviews)
+    check_schemas(model, reviews, ("a", "b"))
 
 
 @pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
@@ -163,13 +163,15 @@ def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, pro
     work(model, "a", "b")
     # One of the programs asks its model once more by itself.
     model.tell(*["I rather like it."] * (4 if program.agent == "claude" else 2))
-    said = trial.expect(5, "execute", "--no-input")
+    output = trial.expect(5, "execute", "--no-input")
     assert model.replies == []
-    assert "mid" in said
+    assert "mid" in output
     reviews = trial.records("mid")
-    assert [(one["status"], one.get("parent_review_passed")) for one in reviews] == [("failed", None)] * 2
-    assert all(one["error"] for one in reviews)
-    assert (trial.statuses()["c"], owed(trial)) == ("todo", [])
+    assert [(review["status"], review.get("parent_review_passed")) for review in reviews] == [
+        ("failed", None)
+    ] * 2
+    assert all(review["error"] for review in reviews)
+    assert (trial.statuses()["c"], feedback_files(trial)) == ("todo", [])
     judge(model, "a b")
     work(model, "c")
     judge(model, "mid c")

@@ -72,6 +72,6 @@ def test_a_task_is_watched_changed_as_asked_and_approved(
     records = trial.records("greet")
     assert_one_session(records)
     assert greet.read_text() == "print('goodbye')\n"
-    assert [one["decision_state"] for one in records] == ["changes_requested", "approved_continue"]
-    assert all(one["usage"]["output_tokens"] > 0 for one in records)
+    assert [record["decision_state"] for record in records] == ["changes_requested", "approved_continue"]
+    assert all(record["usage"]["output_tokens"] > 0 for record in records)
     assert "Say goodbye." in model.prompts()[-1]

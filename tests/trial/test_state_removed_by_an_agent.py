@@ -36,13 +36,13 @@ def test_the_run_is_recorded_and_what_stood_in_the_way_is_kept(
     trial: Trial, script: str, moved: str | None
 ) -> None:
     trial.command(f"{script}; echo done >f.txt")
-    said = trial.expect(3, "execute", "--no-input")
+    output = trial.expect(3, "execute", "--no-input")
     (record,) = trial.records("a")
     assert (record["status"], record["decision_state"]) == ("success", "pending")
-    assert [one["path"] for one in record["review_summary"]["changes"]] == ["f.txt"]
+    assert [change["path"] for change in record["review_summary"]["changes"]] == ["f.txt"]
     if moved is not None:
         aside = trial.repo / f"{moved}.set-aside-{record['id']}"
-        assert f"{trial.repo / moved} was replaced during the run: what is there now is kept as" in said
+        assert f"{trial.repo / moved} was replaced during the run: what is there now is kept as" in output
         assert aside.is_symlink() or aside.is_file()
     assert list((trial.repo.parent / "elsewhere").iterdir()) == []
     trial.expect(0, "decide", "a", "--approve")
@@ -53,8 +53,8 @@ def test_a_task_whose_records_were_deleted_is_named_with_the_way_on(trial: Trial
     trial.command("true")
     trial.expect(3, "execute", "--no-input")
     shutil.rmtree(trial.repo / ".blackbird")
-    said = trial.expect(0, "status")
-    assert "  a  A: waiting user, but it has no run\n      git blackbird retry a\n" in said
+    output = trial.expect(0, "status")
+    assert "  a  A: waiting user, but it has no run\n      git blackbird retry a\n" in output
     due = json.loads(trial.expect(0, "status", "--json"))["data"]["due"]
     assert due == [{"kind": "stuck", "task": "a", "command": "git blackbird retry a"}]
     assert "next step: git blackbird retry a" in trial.expect(0, "execute", "--no-input")

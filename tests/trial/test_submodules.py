@@ -37,9 +37,9 @@ def test_edits_inside_a_submodule_are_named(trial: Trial) -> None:
     assert f"{HEADING}  {lines[0]}  {lines[1]}" in said
     (record,) = trial.records("a")
     assert record["review_summary"]["files"] == ["own.txt"]
-    told = trial.expect(0, "runs", "a", record["id"])
-    assert f"  {lines[0]}  {lines[1]}" in told
-    assert "still" not in told
+    output = trial.expect(0, "runs", "a", record["id"])
+    assert f"  {lines[0]}  {lines[1]}" in output
+    assert "still" not in output
 
 
 def test_a_new_commit_and_edits_over_it(trial: Trial) -> None:

@@ -20,7 +20,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
-def told(trial: Trial) -> dict[str, object]:
+def saved_context(trial: Trial) -> dict[str, object]:
     context: dict[str, object] = json.loads((trial.repo.parent / "told").read_text())
     return context
 
@@ -28,17 +28,17 @@ def told(trial: Trial) -> dict[str, object]:
 def test_a_change_request_tells_the_files_of_the_change(trial: Trial) -> None:
     trial.command("cat >../told; echo agent >new.txt; echo agent >old.txt")
     trial.expect(3, "execute", "--no-input")
-    assert "changedFiles" not in told(trial)
+    assert "changedFiles" not in saved_context(trial)
     trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.\n\n  (2)")
     trial.expect(3, "execute", "--no-input")
-    context = told(trial)
+    context = saved_context(trial)
     assert context["feedback"] == "Again.\n\n  (2)"
     assert (context["changedFiles"], context["changedFilesTotal"]) == (["new.txt", "old.txt"], 2)
     assert trial.records("a")[1]["context"] == context
     trial.expect(3, "resume", "a", "--no-input", "-m", "once more")
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(3, "resume", "a", "--no-input", "-m", "later")
-    assert "changedFiles" not in told(trial)
+    assert "changedFiles" not in saved_context(trial)
 
 
 def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Trial) -> None:
@@ -48,12 +48,12 @@ def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Tria
     assert "\nsent with the next start\n  Again.\n" in trial.expect(0, "show", "a")
     trial.command("cat >../told; exit 1")
     trial.expect(3, "execute", "--no-input")
-    assert "repeatedFeedback" not in told(trial)
+    assert "repeatedFeedback" not in saved_context(trial)
     shown = trial.expect(0, "show", "a")
     assert "\nsent before, repeated until the task is done\n  Again.\n" in shown
     assert "sent with the next start" not in shown
     trial.expect(3, "restart", "a", "--no-input", "-m", "Now with tests.")
-    context = told(trial)
+    context = saved_context(trial)
     assert context["feedback"] == "Again.\n\nNow with tests."
     assert context["repeatedFeedback"] == ["Again."]
 
@@ -82,9 +82,9 @@ def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> Non
     (record,) = trial.records("a")
     assert len(record["stdout"]) == 16 * 1024
     assert record["tail_of"] == {"stdout": 48894, "stderr": 0}
-    said = trial.expect(0, "runs", "a", record["id"])
-    assert "the record has only the end of stdout, which had 48894 bytes; its log has more\n" in said
-    assert "end of stderr" not in said
+    output = trial.expect(0, "runs", "a", record["id"])
+    assert "the record has only the end of stdout, which had 48894 bytes; its log has more\n" in output
+    assert "end of stderr" not in output
 
 
 def test_no_variable_ties_an_agent_to_the_callers_repository(trial: Trial) -> None:
@@ -98,7 +98,7 @@ def test_no_variable_ties_an_agent_to_the_callers_repository(trial: Trial) -> No
 @pytest.mark.parametrize("name", ["BLACKBIRD_AGENT_STREAM", ""])
 def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> None:
     trial.command("echo to $((1)) && echo to $((2)) >&2")
-    done = preloaded.run(
+    completed = preloaded.run(
         [*PROGRAM, "execute", "--no-input", *([] if name else ["--stream"])],
         cwd=trial.repo,
         env=trial.all_variables() | ({name: "1"} if name else {}),
@@ -107,10 +107,10 @@ def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> No
         timeout=PATIENCE_SECONDS,
         check=False,
     )
-    assert "to 1\n" in done.stdout
-    assert "to 2\n" in done.stderr
-    assert "to 2" not in done.stdout
-    assert "to 1" not in done.stderr
+    assert "to 1\n" in completed.stdout
+    assert "to 2\n" in completed.stderr
+    assert "to 2" not in completed.stdout
+    assert "to 1" not in completed.stderr
 
 
 def test_of_a_readme_only_the_first_section_is_told_and_it_is_named(trial: Trial) -> None:

@@ -71,8 +71,8 @@ def test_an_approval_without_a_commit_says_that_the_branch_is_another(trial: Tri
     trial.command("echo agent >new.txt")
     trial.expect(3, "execute", "a", "--no-input")
     git(trial.repo, "switch", "-q", "-c", "side")
-    said = trial.expect(0, "decide", "a", "--approve")
-    assert f"warning: a is approved on another branch: {ELSEWHERE}\n" in said
+    output = trial.expect(0, "decide", "a", "--approve")
+    assert f"warning: a is approved on another branch: {ELSEWHERE}\n" in output
 
 
 def test_an_approval_does_not_commit_to_another_branch_unasked(trial: Trial) -> None:
@@ -81,9 +81,9 @@ def test_an_approval_does_not_commit_to_another_branch_unasked(trial: Trial) -> 
     trial.expect(3, "execute", "a", "--no-input")
     git(trial.repo, "switch", "-q", "-c", "side")
     before = git(trial.repo, "rev-parse", "HEAD")
-    said = trial.expect(1, "decide", "a", "--approve")
-    assert f"error: a is not approved: its commit would go to another branch: {ELSEWHERE}\n" in said
-    assert "go back with `git switch main`, or add --any-branch to commit here, and approve again" in said
+    output = trial.expect(1, "decide", "a", "--approve")
+    assert f"error: a is not approved: its commit would go to another branch: {ELSEWHERE}\n" in output
+    assert "go back with `git switch main`, or add --any-branch to commit here, and approve again" in output
     assert git(trial.repo, "rev-parse", "side") == before
     trial.expect(0, "decide", "a", "--approve", "--any-branch")
     assert git(trial.repo, "log", "--format=%s", "main..side") == "A"
@@ -95,13 +95,13 @@ def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> 
         "git switch -q -c agents; echo 4 >four.txt; git add four.txt; git commit -q -m four; echo 5 >five.txt"
     )
     trial.expect(3, "execute", "a", "--no-input")
-    said = trial.expect(1, "decide", "a", "--approve")
-    assert "would go to another branch: the agent left the branch main; HEAD is on agents\n" in said
-    assert "hint: add --any-branch to commit here, and approve again" in said
+    output = trial.expect(1, "decide", "a", "--approve")
+    assert "would go to another branch: the agent left the branch main; HEAD is on agents\n" in output
+    assert "hint: add --any-branch to commit here, and approve again" in output
     git(trial.repo, "switch", "-q", "main")
-    said = trial.expect(1, "decide", "a", "--approve")
-    assert "would go to another branch: the run worked on the branch agents; now HEAD is on main\n" in said
-    assert "go back with `git switch agents`, or add --any-branch to commit here, and approve again" in said
+    output = trial.expect(1, "decide", "a", "--approve")
+    assert "would go to another branch: the run worked on the branch agents; now HEAD is on main\n" in output
+    assert "go back with `git switch agents`, or add --any-branch to commit here, and approve again" in output
     git(trial.repo, "switch", "-q", "agents")
     trial.expect(0, "decide", "a", "--approve", "--any-branch")
     assert git(trial.repo, "show", "--format=%s", "--name-only") == "A\n\nfive.txt"
@@ -114,9 +114,9 @@ def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
     trial.command("echo agent >new.txt")
     trial.expect(3, "execute", "a", "--no-input")
     git(trial.repo, "switch", "-q", "-c", "side")
-    said = trial.expect(code, "execute", stdin=f"2\n{answer}\n")
-    assert f"Another branch: {ELSEWHERE}\n" in said
-    assert f"Careful: {ELSEWHERE}.\nApprove on this branch anyway? [y/N] {answer}\n" in said
+    output = trial.expect(code, "execute", stdin=f"2\n{answer}\n")
+    assert f"Another branch: {ELSEWHERE}\n" in output
+    assert f"Careful: {ELSEWHERE}.\nApprove on this branch anyway? [y/N] {answer}\n" in output
     assert git(trial.repo, "log", "--format=%s", "main..side") == ("A" if answer == "y" else "")
 
 

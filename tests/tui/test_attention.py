@@ -119,7 +119,7 @@ def put_every_kind(repo: Path) -> None:
         transaction.save_feedback(leaf, feedback)
 
 
-def told(repo: Path, *args: str) -> str:
+def output_of(repo: Path, *args: str) -> str:
     command = [sys.executable, "-m", "git_blackbird", *args]
     environ = program_environ({"COLUMNS": "200"})
     return preloaded.run(command, cwd=repo, env=environ, capture_output=True, text=True, check=True).stdout
@@ -127,9 +127,9 @@ def told(repo: Path, *args: str) -> str:
 
 def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
     put_every_kind(repo)
-    due = json.loads(told(repo, "status", "--json"))["data"]["due"]
-    lines = told(repo, "status").splitlines()
-    waiting = [(one["task"], one["command"]) for one in due if one["kind"] not in OF_ITSELF]
+    due = json.loads(output_of(repo, "status", "--json"))["data"]["due"]
+    lines = output_of(repo, "status").splitlines()
+    waiting = [(item["task"], item["command"]) for item in due if item["kind"] not in OF_ITSELF]
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         required = app.main.required

@@ -139,9 +139,9 @@ def is_over(pid: int) -> bool:
 def wait_for_file(path: Path) -> str:
     """Wait for the text of a file and return it."""
     wait_until(lambda: path.exists() and path.read_text().strip() != "")
-    said = path.read_text()
+    text = path.read_text()
     path.unlink()
-    return said
+    return text
 
 
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:

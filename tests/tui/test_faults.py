@@ -83,7 +83,7 @@ def assert_paused(repo: Path, *, task_id: str = "alpha") -> None:
     assert is_gone(run)
 
 
-async def at_work(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+async def start_execute(app: BlackbirdApp, pilot: Pilot[None]) -> None:
     await pilot.press("e")
     await wait_for(pilot, lambda: AT_WORK in screen_text(app))
 
@@ -91,7 +91,7 @@ async def at_work(app: BlackbirdApp, pilot: Pilot[None]) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_a_bug_anywhere_pauses_what_runs_and_ends_the_application(planned: Path, place: str) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await at_work(app, pilot)
+        await start_execute(app, pilot)
         PLACES[place](app)
         await _ended(app)
 
@@ -162,9 +162,9 @@ async def at_a_checkpoint(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         (at_rest, signal.SIGTERM),
         (at_a_modal, signal.SIGINT),
         (at_a_checkpoint, signal.SIGHUP),
-        (at_work, signal.SIGINT),
-        (at_work, signal.SIGTERM),
-        (at_work, signal.SIGHUP),
+        (start_execute, signal.SIGINT),
+        (start_execute, signal.SIGTERM),
+        (start_execute, signal.SIGHUP),
     ],
 )
 def test_a_signal_ends_it_as_interrupted(
@@ -182,7 +182,7 @@ def test_a_signal_ends_it_as_interrupted(
         await _ended(app)
 
     assert drive(planned, session).return_code == 130
-    if where is at_work:
+    if where is start_execute:
         assert_paused(planned)
 
 

@@ -166,7 +166,7 @@ def test_a_question_is_gone_back_to(repo: Path) -> None:
 
     drive(repo, session)
     assert (repo / "t.txt").read_text() == "kind\n"
-    assert [(one.id, one.value) for one in runs_of(repo, "a")[1].answers] == [
+    assert [(answer.id, answer.value) for answer in runs_of(repo, "a")[1].answers] == [
         ("tone", "kind"),
         ("name", "Ada"),
     ]

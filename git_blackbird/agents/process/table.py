@@ -46,13 +46,13 @@ def _boot_id() -> str:
 
 def start_from_ps(pid: int) -> str | None:
     """Return the start time of a process in seconds; psutil shifts it on macOS when the clock is set."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["ps", "-p", str(pid), "-o", "lstart="],  # noqa: S607  # a standard program of the system
         capture_output=True,
         env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
         check=False,
     )
-    return "-".join(done.stdout.decode(errors="replace").split()) or None
+    return "-".join(completed.stdout.decode(errors="replace").split()) or None
 
 
 def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:

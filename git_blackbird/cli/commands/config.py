@@ -73,7 +73,7 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
     settings = workspace.settings
     names = list(settings.applied) if name is None else [require_key(name).name]
     layers = list(map(settings.layers_of, names))
-    call.lines(render_table([setting_row(one.applied) for one in layers], None))
+    call.lines(render_table([setting_row(layer.applied) for layer in layers], None))
     if name is not None:
         call.lines(_layer_lines(layers[0]))
     call.data("setup:ConfigOutput", settings=layers)

@@ -4,12 +4,20 @@ import asyncio
 import contextlib
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
+from git_blackbird.cli.render.stops import (
+    show_dry_run,
+    show_recorded,
+    show_status_change,
+    show_stop,
+    show_timings,
+)
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.drafts import write_message
@@ -35,6 +43,7 @@ from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -70,7 +79,7 @@ class MessageOptions(NamedTuple):
     in_editor: bool
 
     @classmethod
-    def given(cls, call: CommandContext, message: str | None, file: str | None, *, in_editor: bool) -> Self:
+    def checked(cls, call: CommandContext, message: str | None, file: str | None, *, in_editor: bool) -> Self:
         """Read the options. Raises UsageError where they do not go together."""
         words = read_message(message, file)
         if in_editor and words is not None:
@@ -129,15 +138,13 @@ def execute(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    stream: bool,
+    **shows: bool,
 ) -> ExitCode:
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if dry_run:
         return show_dry_run(call, forecast(workspace, task_ids, limit))
-    return run_loop_command(
-        call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), stream=stream
-    )
+    return run_loop_command(call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), **shows)
 
 
 def resume(
@@ -151,22 +158,20 @@ def resume(
     answers: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
-    stream: bool,
+    **shows: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     parsed = parse_answer_options(answers)
     flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     if below:
-        return run_loop_command(
-            call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), stream=stream
-        )
+        return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
     if in_editor:
         require_messageable(workspace, task_id, is_answered=bool(parsed))
     request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
-    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream)
+    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), **shows)
 
 
 def restart(
@@ -179,14 +184,14 @@ def restart(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    stream: bool,
+    **shows: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
     message = options.read(workspace, task_id)
     return run_loop_command(
-        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), stream=stream
+        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows
     )
 
 
@@ -209,7 +214,7 @@ def decide(
     in_editor: bool,
     **decisions: bool,
 ) -> ExitCode:
-    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"
@@ -236,15 +241,23 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]
 
 
 def run_loop_command(
-    call: CommandContext, workspace: Workspace, prepare: Callable[[UserInterface], Loop], *, stream: bool
+    call: CommandContext,
+    workspace: Workspace,
+    prepare: Callable[[UserInterface], Loop],
+    *,
+    stream: bool,
+    timings: bool = False,
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.settings.problems:
         if not problem.fatal:
             call.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
+    spent, began = trace.add_up() if timings else {}, time.monotonic()
     with build_ui(call, workspace, stream=wants_stream) as ui:
         stop = run_loop(workspace, call.command, prepare(ui))
+    if timings:
+        show_timings(call, Timings.of(spent, time.monotonic() - began))
     return show_stop(call, stop, ui.shown_reviews)
 
 

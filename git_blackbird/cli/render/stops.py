@@ -1,9 +1,9 @@
 """How a call's end is shown, and what would be or was done."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
-from git_blackbird.cli.render.tables import bounded
+from git_blackbird.cli.render.tables import bounded, render_table
 from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
@@ -15,11 +15,13 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.views.events import Phase, Timings
 from git_blackbird.model.views.stop import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
+_NUMBER_WIDTH = 8
 
 
 def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
@@ -44,6 +46,26 @@ def _reasons(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
             yield from render_failing(parent.task_id, parent.resume, parent.feedback)
         else:
             yield render_no_verdict(parent.task_id, parent.fault)
+
+
+def show_timings(call: CommandContext, timings: Timings) -> None:
+    """Show where the time went: a row for each task, and one for the call."""
+    header = ("seconds", *(phase.value for phase in Phase), "other", "all")
+    tasks = [_timing_row(task.task_id, task.phases, None, task.seconds) for task in timings.tasks]
+    total = _timing_row("in all", timings.phases, timings.other, timings.seconds)
+    rows = [
+        (name, *(text.rjust(_NUMBER_WIDTH) for text in cells)) for name, *cells in (header, *tasks, total)
+    ]
+    with ignore_broken_pipe():
+        call.lines(render_table(rows, call.columns, flexible=0))
+        call.event("events:TimingsEvent", timings)
+
+
+def _timing_row(
+    name: str, phases: Mapping[Phase, float], other: float | None, seconds: float
+) -> tuple[str, ...]:
+    values = (*(phases.get(phase) for phase in Phase), other, seconds)
+    return (name, *("-" if value is None else f"{value:.2f}" for value in values))
 
 
 def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:

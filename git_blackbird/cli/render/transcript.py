@@ -110,7 +110,7 @@ _LINE_END = re.compile(r"\r(?=(?:\x1b\[[0-9;]*m)*\n)")
 class AnsiSanitizer(StreamSanitizer):
     """Cleans what a program of the user's colours, as git does a diff: colours stay, unless they conceal."""
 
-    def _shown(self, text: str) -> str:
+    def _cleaned(self, text: str) -> str:
         parts = _COLOR.split(_LINE_END.sub("", text))
         cleaned = "".join(
             escape_controls(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part

@@ -1,6 +1,9 @@
 """The events of commands that run agents, how a call ends, what it would do, what a decision led to."""
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from git_blackbird.cli.schema.base import (
     Commands,
@@ -242,6 +245,26 @@ class BlockedParentItem(View):
     resume: tuple[TaskId, ...] = field("The children that it flags.")
     feedback: str = field("The beginning of what it asks for, in one line.")
     fault: str | None = field("Why there is no verdict.")
+
+
+_Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 3))]
+
+
+class TaskTimingsView(View):
+    """Where the time of the work on one task went."""
+
+    task: TaskId = field("The task.", "task_id")
+    phases: Mapping[events.Phase, _Seconds] = field("The seconds of each phase that there was.")
+    seconds: _Seconds = field("The seconds of all of them.")
+
+
+class TimingsEvent(EventOutput, event="timings"):
+    """Where the time of the call went, with `--timings`; the line before `stop`."""
+
+    tasks: tuple[TaskTimingsView, ...] = field("The tasks that were worked on, in the order of the work.")
+    phases: Mapping[events.Phase, _Seconds] = field("The seconds of each phase, of all tasks.")
+    other: _Seconds = field("The seconds that were spent on no task.")
+    seconds: _Seconds = field("How long the call took.")
 
 
 class StopEvent(EventOutput, event="stop"):

@@ -18,6 +18,7 @@ _REVIEWS = Option(
     help="Whether each change is reviewed: parallel or off.",
 )
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")
+_TIMINGS = flag("At the end, show where the time went, by task and in all.", "--timings")
 _MESSAGE = (
     Option(["-m", "--message"], type=text, help="The message for the agent."),
     Option(
@@ -42,6 +43,7 @@ execute = CommandSpec(
     _REVIEWS,
     _AGENT,
     _STREAM,
+    _TIMINGS,
 )
 resume = CommandSpec(
     "resume",
@@ -63,6 +65,7 @@ resume = CommandSpec(
     _STOP,
     _REVIEWS,
     _STREAM,
+    _TIMINGS,
 )
 restart = CommandSpec(
     "restart",
@@ -74,6 +77,7 @@ restart = CommandSpec(
     _REVIEWS,
     _AGENT,
     _STREAM,
+    _TIMINGS,
 )
 retry = CommandSpec(
     "retry",

@@ -71,8 +71,8 @@ def require_readable(state: PlanState, task: Task) -> None:
 
     Raises UnreadableRecordError.
     """
-    for one in unreadable_below(state, task):
-        raise UnreadableRecordError(one.id, state.unreadable[one.id])
+    for blocked in unreadable_below(state, task):
+        raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
 
 
 _PAUSES = "Ctrl+C in the terminal that runs it pauses it"

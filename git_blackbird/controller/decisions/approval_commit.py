@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import own_commits, snapshot
+from git_blackbird.controller.decisions.commit_order import inseparable, origin_of, undecided_before
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
     InterruptedByUserError,
@@ -33,16 +34,14 @@ from git_blackbird.git.commit.create import (
 from git_blackbird.git.commit.plan import (
     COMMIT_EDITS_FIRST,
     EDITED_BEFORE,
-    ChangeOrigin,
     CommitPlan,
     LaterEdit,
     plan_commit,
 )
 from git_blackbird.git.core.process import ALONG
-from git_blackbird.git.worktree.changes import changed_paths, path_differs
+from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -50,7 +49,7 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import pending_decisions
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
@@ -76,14 +75,14 @@ class ApprovalRefusedError(RequestError):
     hook_output: str | None = None
 
     def __init__(
-        self, task: Task, why: str, way: str | None = "resolve that", set_aside: Iterable[str] = ()
+        self, task: Task, why: str, remedy: str | None = "resolve that", commands: Iterable[str] = ()
     ) -> None:
         is_done = task.status is Status.DONE
         by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
-        again = f"{way} and approve again; what HEAD already has is not committed again"
+        again = f"{remedy} and approve again; what HEAD already has is not committed again"
         hint = (
-            "\n".join([again, *set_aside, f"or commit by hand{by_hand}"])
-            if way is not None
+            "\n".join([again, *commands, f"or commit by hand{by_hand}"])
+            if remedy is not None
             else f"commit by hand what you still want of it{by_hand}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
@@ -96,6 +95,7 @@ class ApprovalRequest:
     ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that.
     """
 
+    state: PlanState
     task: Task
     run: Run
     pair: TreePair | None
@@ -118,7 +118,7 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
 
 
 def preview_commit(
-    workspace: Workspace, pair: TreePair | None, worktree: str | None, runs: Sequence[Run]
+    workspace: Workspace, state: PlanState, pair: TreePair | None, worktree: str | None, runs: Sequence[Run]
 ) -> CommitPreview | None:
     """Return what approving the change of these runs would commit now; None if it makes no commit.
 
@@ -129,7 +129,7 @@ def preview_commit(
     if pair is None or worktree is None:
         return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))
     try:
-        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(workspace, runs))
+        plan = plan_commit(workspace.repo, pair, worktree, origin_of(workspace, state, runs))
     except BlackbirdError as error:
         return CommitPreview(obstacles=(error.message,))
     return CommitPreview(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
@@ -162,11 +162,6 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
             raise RequestError(message, hint=error.hint) from error
 
 
-def _origin_of(workspace: Workspace, runs: Sequence[Run]) -> ChangeOrigin:
-    own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
-    return ChangeOrigin(runs[0].head_commit if runs else None, own)
-
-
 def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...]]:
     """See what is to be committed, and name the paths that differ in the worktree."""
     task, pair = approval.task, approval.pair
@@ -174,7 +169,8 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
     try:
         worktree = snapshot(workspace, since=pair.head).tree
-        plan = plan_commit(workspace.repo, pair, worktree, _origin_of(workspace, approval.runs))
+        origin = origin_of(workspace, approval.state, approval.runs)
+        plan = plan_commit(workspace.repo, pair, worktree, origin)
         moved = path_differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.
@@ -186,7 +182,7 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
             task, f"its commit would go to another branch: {branch.text}", _back_to(branch)
         )
     if plan.edits and plan.obstacles:
-        raise _obstructed(workspace, task, plan, pair)
+        raise _obstructed(workspace, approval, _name_undecided(workspace, approval, plan, worktree))
     return plan, moved
 
 
@@ -198,69 +194,77 @@ def _back_to(branch: OtherBranch) -> str:
     return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
 
 
-def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
-    plan = _name_undecided(workspace, task, plan)
+def _obstructed(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan) -> ApprovalRefusedError:
+    task, pair = approval.task, approval.pair
     lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
     if len(plan.obstacles) > _MAX_NAMED:
         lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")
     why = "\n".join(lines)
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
-    if not plan.later_edits:
+    if pair is None or not plan.later_edits:
         return ApprovalRefusedError(task, why, plan.hint or "resolve that")
-    ways = [plan.hint, "set the later edits aside as below"]
+    remedies = [plan.hint, "set the later edits aside as below"]
     return ApprovalRefusedError(
-        task, why, ", ".join(filter(None, ways)), _set_aside(workspace, task, plan.later_edits, pair.head)
+        task,
+        why,
+        ", ".join(filter(None, remedies)),
+        _aside_commands(workspace, task, plan.later_edits, pair.head),
     )
 
 
-def _name_undecided(workspace: Workspace, task: Task, plan: CommitPlan) -> CommitPlan:
-    """Name the tasks whose undecided changes are the edits from before the run."""
-    waiting = _undecided_before(workspace, task.id, plan.edited_before)
+def _name_undecided(
+    workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, worktree: str
+) -> CommitPlan:
+    """Name the tasks whose undecided changes are the edits from before the run, and what to do about them."""
+    state, task_id = approval.state, approval.task.id
+    waiting = undecided_before(workspace, state, task_id, plan.edited_before)
     if not waiting:
         return plan
     remarks = {
         f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} waits for a decision on it"
         for path, other in waiting.items()
     }
+    obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
     others = sorted(set(waiting.values()))
     commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
     first = f"decide {', '.join(others)} first ({', '.join(commands)})"
+    later_edits = plan.later_edits
+    if together := inseparable(workspace, state, worktree, task_id):
+        paths = sorted({path for paths in together.values() for path in paths})
+        later_edits = tuple(edit for edit in later_edits if edit.path not in paths)
+        first = (
+            f"{' and '.join(together)} each changed what the other had changed, so commit that"
+            f" together first (`{_commit_command(workspace, paths)}`)"
+        )
     if len(waiting) < len(plan.edited_before):
         first = f"{first}, {COMMIT_EDITS_FIRST}"
-    obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
-    return replace(plan, obstacles=obstacles, hint=(plan.hint or "").replace(COMMIT_EDITS_FIRST, first))
+    hint = (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
+    return replace(plan, obstacles=obstacles, hint=hint, later_edits=later_edits)
 
 
-def _undecided_before(workspace: Workspace, task_id: TaskId, paths: Iterable[bytes]) -> dict[bytes, TaskId]:
-    """Return the paths that a change of another task has which waits for a decision since before this one's.
-
-    Each comes with the task that has waited longest. Raises UnusableError, GitError.
-    """
-    state, wanted = workspace.plan_state(), frozenset(paths)
-    own = state.latest(task_id)
-    found: dict[bytes, TaskId] = {}
-    for due in pending_decisions(state):
-        runs = workspace.runs_to_decide(state.history(due.task.id))
-        if own is None or due.task.id == task_id or runs[0].sort_key > own.sort_key:
-            continue
-        pairs = [run.tree_pair for run in runs if run.tree_pair is not None]
-        changed = frozenset[bytes]().union(*(changed_paths(workspace.repo, pair) for pair in pairs))
-        found = dict.fromkeys(wanted & changed, due.task.id) | found
-    return found
+def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:
+    start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
+    names = [os.path.relpath(os.fsdecode(path), start) for path in paths]
+    words, git = " ".join(map(shell_word, names)), _git_for(*names)
+    return f"{git} add -- {words} && {git} commit -m TEXT -- {words}"
 
 
-def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
+def _git_for(*names: str) -> str:
+    """Return how to call git with these paths; one that is quoted or has a colon may be a pattern to it."""
+    is_plain = all(name == shell_word(name) and ":" not in name for name in names)
+    return "git" if is_plain else "git --literal-pathspecs"
+
+
+def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
     """Return the commands that move later edits out of the way, approve, and move them back."""
     start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
     back: list[str] = []
     for edit in edits[:_MAX_SET_ASIDE]:
         path = os.path.relpath(os.fsdecode(edit.path), start)
         name, aside = shell_word(path), shell_word(f"{path}.later")
-        # A name that has to be quoted may be a pattern to git, and one with a colon a pathspec.
-        git = "git" if name == path and ":" not in path else "git --literal-pathspecs"
         move = f"mv -i -- {name} {aside}"
-        restore = f"{git} restore --source={tree} --worktree -- {name}"
+        restore = f"{_git_for(path)} restore --source={tree} --worktree -- {name}"
         steps = [(move, edit.in_worktree), (restore, edit.in_change)]
         yield f"  {' && '.join(step for step, is_needed in steps if is_needed)}"
         back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")
@@ -282,7 +286,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         )
     try:
         message = render_commit_message(task, run.id)
-        made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
+        created = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
         why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
@@ -296,21 +300,22 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
-    return ApprovalCommit(made.oid, made.paths, warnings=tuple(_finish(workspace, made)))
+    return ApprovalCommit(created.oid, created.paths, warnings=tuple(_finish(workspace, created)))
 
 
-def _finish(workspace: Workspace, made: CreatedCommit) -> Iterator[str]:
+def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
     """Say what is not as it was meant."""
-    if made.cut_short is not None:
+    if created.cut_short is not None:
         yield (
-            f"commit {made.oid[:12]} was made, but git did not finish what comes after it: {made.cut_short}"
+            f"commit {created.oid[:12]} was made, but git did not finish what comes after it:"
+            f" {created.cut_short}"
         )
-    if made.differs:
-        names = ", ".join(made.differs[:_MAX_NAMED])
+    if created.differs:
+        names = ", ".join(created.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
-    if made.left_behind is not None:
-        yield f"the index was not updated for the commit: {made.left_behind}"
-    if made.left_behind is None or made.is_final:
+    if created.left_behind is not None:
+        yield f"the index was not updated for the commit: {created.left_behind}"
+    if created.left_behind is None or created.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
 

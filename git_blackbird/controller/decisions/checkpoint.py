@@ -54,7 +54,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
-        commit=preview_commit(workspace, pair, worktree, runs),
+        commit=preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),

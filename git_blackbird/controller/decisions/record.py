@@ -94,12 +94,15 @@ class DecisionResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is not as it was meant."""
-        made = () if self.commit is None else self.commit.warnings
+        warnings = () if self.commit is None else self.commit.warnings
         if self.other_branch is not None:
-            made = (*made, f"{self.run.task_id} is approved on another branch: {self.other_branch.text}")
+            warnings = (
+                *warnings,
+                f"{self.run.task_id} is approved on another branch: {self.other_branch.text}",
+            )
         if self.undo_fault is not None:
-            made = (*made, f"there is no command that takes the change back: {self.undo_fault}")
-        return made
+            warnings = (*warnings, f"there is no command that takes the change back: {self.undo_fault}")
+        return warnings
 
 
 def record_decision(
@@ -142,7 +145,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
-        return _approve(workspace, state, ApprovalRequest(task, run, pair, runs, strayed), decision)
+        return _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
@@ -160,11 +163,9 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         return DecisionResult(decided, after, moved, undo_fault=error.message)
 
 
-def _approve(
-    workspace: Workspace, state: PlanState, approval: ApprovalRequest, decision: Decision
-) -> DecisionResult:
+def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
     """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
-    run = approval.run
+    state, run = approval.state, approval.run
     try:
         with commit_change(workspace, approval) as commit:
             if not commit.paths:
@@ -220,7 +221,7 @@ def _save(
         if commit is None:
             require_unclaimed(workspace, run.task_id)
         rejected = decision.state is DecisionState.REJECTED
-        made = () if commit is None or commit.oid is None else (commit.oid,)
+        commits = () if commit is None or commit.oid is None else (commit.oid,)
         decided = stored.with_fields(
             RunFields(
                 decision_state=decision.state,
@@ -228,7 +229,7 @@ def _save(
                 decision_feedback=decision.feedback,
                 decided_trees=None if pair is None else pair._asdict(),
                 terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
-                commits=tuple(dict.fromkeys((*stored.commits, *made))),
+                commits=tuple(dict.fromkeys((*stored.commits, *commits))),
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,
             )
         )
@@ -288,7 +289,7 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
     """
     commits = [oid for run in runs for oid in _commits_of(workspace, run)]
     plan = plan_undo(workspace.repo, pair, commits, runs[0].head_commit)
-    skipped = dict(_kept(workspace, runs, plan, worktree))
+    skipped = dict(_paths_to_keep(workspace, runs, plan, worktree))
     edits = Carrier(workspace.repo, HIDDEN).without(plan.edits, skipped) if skipped else plan.edits
     script = render_undo(workspace.repo, edits)
     run_id = runs[-1].id
@@ -309,11 +310,11 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
 
 def _commits_of(workspace: Workspace, run: Run) -> frozenset[str]:
     """Return the commits of a run, with one of a killed approval that was not recorded."""
-    made = commit_of_run(workspace.repo, run.id, run.head_commit)
-    return own_commits(workspace, run) | ({made} if made else frozenset())
+    unrecorded = commit_of_run(workspace.repo, run.id, run.head_commit)
+    return own_commits(workspace, run) | ({unrecorded} if unrecorded else frozenset())
 
 
-def _kept(
+def _paths_to_keep(
     workspace: Workspace, runs: Sequence[Run], plan: UndoPlan, worktree: str | None
 ) -> Iterator[tuple[bytes, str]]:
     """Return the paths that are to stay as they are; of several reasons the last counts."""

@@ -56,6 +56,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState, ready_tasks
+from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 
 FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
@@ -136,7 +137,8 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
         case ApplyChangeRequest():
             return await apply_change_request(engine, action, state)
         case ReviewChange():
-            return await review_change(engine, action, state)
+            with trace.measured(Phase.REVIEWS, action.task.id):
+                return await review_change(engine, action, state)
         case PendingDecision():
             return await decide(engine, action, state)
         case AskQuestions():
@@ -144,7 +146,8 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
         case SendFeedback():
             return await send_feedback(engine, action, state)
         case ReviewParent():
-            return await review_parent(engine, action, state)
+            with trace.measured(Phase.REVIEWS, action.task.id):
+                return await review_parent(engine, action, state)
         case ParentReviewRequired():
             return parent_review_stop(state, action)
         case ContinueRun():

@@ -233,7 +233,9 @@ def move_task(
         after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
         followed = _followed(before, after)
         reopened = [before.tasks[below] for below in followed if before.tasks[below].status == Status.DONE]
-        ran_after = {dependent.id for one in reopened for dependent in started_dependents(before, one)}
+        ran_after = {
+            dependent.id for task_id in reopened for dependent in started_dependents(before, task_id)
+        }
         return MoveResult(
             task.id,
             _place_of(after, task.id),

@@ -30,7 +30,9 @@ from git_blackbird.storage.drafts import (
     save_draft,
 )
 
-_LEFT = "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
+_EARLIER_TEXT = (
+    "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
+)
 WantsAgain = Callable[[RequestError], bool]
 """Asks whether a text is to be edited again, given what is wrong with it.
 
@@ -67,16 +69,16 @@ def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) 
     before = edit_task(workspace, task_id, lambda now: now).before
     task = find_task(workspace.store.plan(), task_id)
     with contextlib.ExitStack() as stack:
-        left = _take_up(workspace, task, before, stack)
-        if left is None:
+        offered = _take_up(workspace, task, before, stack)
+        if offered is None:
             remarks = [
                 f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)
             ]
             form = render_form(_about(task), before, remarks)
             draft = create_draft(workspace.paths, task.id, form)
             stack.enter_context(hold_draft(workspace.paths, draft))
-            left = FormState(form, before), draft
-        return EditSession(workspace, task, *left).run(wants_again)
+            offered = FormState(form, before), draft
+        return EditSession(workspace, task, *offered).run(wants_again)
 
 
 def _take_up(
@@ -95,7 +97,7 @@ def _take_up(
             base = parse_form(form, now)
         except FormError:
             continue
-        again = text if has_faults(text) else with_faults(text, [_LEFT])
+        again = text if has_faults(text) else with_faults(text, [_EARLIER_TEXT])
         save_draft(path, again)
         return FormState(again, base, is_left=True), path
     return None
@@ -121,7 +123,7 @@ class EditSession:
         while True:
             text = self._text_from_editor()
             try:
-                done = self._take(text)
+                result = self._take(text)
             except RequestError as fault:
                 self._offer = _offered_again(_about(self._task), self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
@@ -131,14 +133,14 @@ class EditSession:
                 try:
                     is_wanted = wants_again(fault)
                 except InterruptedByUserError as error:
-                    raise _kept(error, self._draft) from None
+                    raise _with_draft_hint(error, self._draft) from None
                 if not is_wanted:
-                    raise _kept(fault, self._draft) from None
+                    raise _with_draft_hint(fault, self._draft) from None
             except BlackbirdError as error:
-                raise _kept(error, self._draft) from None
+                raise _with_draft_hint(error, self._draft) from None
             else:
                 drop_draft(self._draft)
-                return done
+                return result
 
     def _text_from_editor(self) -> str:
         """Return what the editor left; what is not worth keeping is removed with the error that says so."""
@@ -157,7 +159,7 @@ class EditSession:
             raise self._left(RequestError("the form is empty: nothing was changed"), worthless=True)
         fault = self._offer.fault
         if untouched and fault is not None and not isinstance(fault, FieldConflictError):
-            raise _kept(fault, self._draft)
+            raise _with_draft_hint(fault, self._draft)
         return text
 
     def _take(self, text: str) -> EditResult:
@@ -169,7 +171,7 @@ class EditSession:
         if worthless:
             drop_draft(self._draft)
             return error
-        return _kept(error, self._draft)
+        return _with_draft_hint(error, self._draft)
 
 
 def _load(draft: Path) -> str | None:
@@ -179,7 +181,7 @@ def _load(draft: Path) -> str | None:
         raise UnusableError(f"cannot read {draft}: {error.strerror}", hint="nothing was changed") from error
 
 
-def _kept(error: BlackbirdError, draft: Path) -> BlackbirdError:
+def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
     """Say where the text is that could not be taken."""
     error.hint = "\n".join(filter(None, [error.hint, f"your text is kept in {draft}"]))
     return error

@@ -226,9 +226,9 @@ def _complete(
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
-            noted = stored.with_fields(result)
-            transaction.save_run(noted)
-            return noted
+            annotated = stored.with_fields(result)
+            transaction.save_run(annotated)
+            return annotated
         if stored.escalated:
             # That earlier reviews of the same change left it to a person counts no more.
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))

@@ -66,8 +66,8 @@ def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
     for name in names:
         folder = top / name
         with contextlib.suppress(OSError):  # not there, or not empty
-            found = folder.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_mtime_ns >= parse_timestamp(run.started_at):
+            status = folder.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_mtime_ns >= parse_timestamp(run.started_at):
                 folder.rmdir()
 
 

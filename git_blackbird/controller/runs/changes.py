@@ -97,13 +97,13 @@ def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> 
         if mover is Mover.OTHER:
             base = carrier.carry(base, pair.head, move)
     own = TreePair(base, pair.head)
-    left = carrier.changed_paths(*own)
-    outside = tuple(_outside(carrier, move, mover, left) for move, mover in others[-MAX_OUTSIDE:])
+    changed = carrier.changed_paths(*own)
+    outside = tuple(_outside(carrier, move, mover, changed) for move, mover in others[-MAX_OUTSIDE:])
     return OwnChange(own, outside)
 
 
-def _outside(carrier: Carrier, move: HeadMove, mover: Mover, left: frozenset[bytes]) -> OutsideMove:
-    both = sorted(carrier.changed_by(move.old, move.new) & left)
+def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[bytes]) -> OutsideMove:
+    both = sorted(carrier.changed_by(move.old, move.new) & changed)
     return OutsideMove(
         old=move.old,
         new=move.new,
@@ -143,12 +143,12 @@ def _moves_in(run: Run) -> Iterator[HeadMove]:
 
 def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
-    noted = frozenset(run.commits)
+    listed = frozenset(run.commits)
     if run.end_commit is None or run.end_commit == run.head_commit:
-        return noted
+        return listed
     reached = commits_between(workspace.repo, run.head_commit, run.end_commit)
     moves = () if run.review_summary is None else run.review_summary.outside
-    return noted | reached.difference(
+    return listed | reached.difference(
         *(commits_between(workspace.repo, move.old, move.new) for move in moves)
     )
 

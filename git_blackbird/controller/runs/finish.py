@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from git_blackbird import trace
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.controller.core.status_sync import save_status
@@ -32,6 +33,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     TruncatedBytes,
 )
+from git_blackbird.model.views.events import Phase
 
 LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
@@ -109,7 +111,8 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         fields = fields.with_fields(due)
     elif is_doubtful or (gated and outcome.status in _GATED and outcome.overtaken_by is None):
         fields = fields.awaiting_decision(now)
-    return save_finished_run(workspace, ui, run, fields)
+    with trace.measured(Phase.RECORD, run.task_id):
+        return save_finished_run(workspace, ui, run, fields)
 
 
 def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
@@ -176,17 +179,16 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     try:
         at = head(workspace.repo)
         fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
-        after, log_end = _last_snapshot(workspace, run)
+        with trace.measured(Phase.SNAPSHOT, run.task_id):
+            after, log_end = _last_snapshot(workspace, run)
         fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:
             summary = Summary(minimal="the snapshot from before the run is missing")
         else:
-            own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
-            save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
-            known, found = run.base_submodules or {}, submodules(workspace)
-            inside = submodule_changes(workspace.repo, own.pair, known, found)
-            beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
-            summary = summarize(workspace.repo, own.pair).with_fields(beside)
+            pair = TreePair(run.base_tree, after.tree)
+            with trace.measured(Phase.SUMMARY, run.task_id):
+                own = _own_change(workspace, ui, run, pair, log_end)
+                summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
             fields = fields.with_fields(RunFields(base_tree=own.pair.base))
     except GitStoppedError:
         raise
@@ -194,6 +196,14 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
         warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
         summary = Summary(minimal=error.message)
     return fields.with_fields(RunFields(review_summary=summary))
+
+
+def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
+    save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
+    before, after = run.base_submodules or {}, submodules(workspace)
+    inside = submodule_changes(workspace.repo, own.pair, before, after)
+    beside = Summary(outside=own.outside, submodules=inside)
+    return summarize(workspace.repo, own.pair).with_fields(beside)
 
 
 def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:

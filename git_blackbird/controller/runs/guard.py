@@ -243,17 +243,14 @@ NOT_WATCHED = (
 _MAX_NAMED = 8
 
 
-def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId | None) -> list[Notice]:
+def found_notices(workspace: Workspace, end: WatchEnd | None, task_id: TaskId | None) -> list[Notice]:
     """Name each file that counts for nothing, that stops its task, or that is gone."""
-    if found is None:
+    if end is None:
         return []
     kinds: tuple[list[tuple[str, str | None]], ...] = (
-        [(f"record ignored: {record.path}: {record.what}", record.command) for record in found.unconfirmed],
-        [
-            (f"record blocks its task: {record.path}: {record.what}", record.hint)
-            for record in found.rewritten
-        ],
-        [(f"a record was removed while an agent worked: {path}", None) for path in found.removed],
+        [(f"record ignored: {record.path}: {record.what}", record.command) for record in end.unconfirmed],
+        [(f"record blocks its task: {record.path}: {record.what}", record.hint) for record in end.rewritten],
+        [(f"a record was removed while an agent worked: {path}", None) for path in end.removed],
     )
     texts: list[tuple[str, str | None]] = []
     for kind in kinds:
@@ -269,8 +266,8 @@ def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
     if not workspace.store.ledger.is_watching():
         return
     with workspace.transaction() as transaction:
-        found = transaction.end_watch()
-    for notice in found_notices(workspace, found, None):
+        end = transaction.end_watch()
+    for notice in found_notices(workspace, end, None):
         ui.notify(notice)
 
 

@@ -93,7 +93,7 @@ def record_commit(
             if one is not None:
                 noted.append(one)
                 lines.append(_line(one, work))
-        lines += _left(workspace, transaction, commit, replaced)
+        lines += _no_longer_named(workspace, transaction, commit, replaced)
     # Whoever decides need not be the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
@@ -103,7 +103,7 @@ def record_commit(
     return tuple(lines)
 
 
-def _left(
+def _no_longer_named(
     workspace: Workspace, transaction: Transaction, commit: Commit, replaced: str | None
 ) -> Iterator[str]:
     """Say which tasks were done by the commit that this one replaces, and are not named by it any more."""
@@ -181,11 +181,11 @@ def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> Ru
     return fields.awaiting_decision(now) if is_pending else fields
 
 
-def _line(noted: RecordedCommit, work: ManualCommit) -> str:
-    run, oid = noted.run, work.commit.oid[:_SHORT]
+def _line(recorded: RecordedCommit, work: ManualCommit) -> str:
+    run, oid = recorded.run, work.commit.oid[:_SHORT]
     text = (
         f"commit {oid} is recorded as run {run.id} of {run.task_id}"
-        if noted.is_new
+        if recorded.is_new
         else f"{run.task_id} was amended to {oid} (run {run.id})"
     )
     if run.base_tree == run.head_tree:

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from git_blackbird import trace
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
@@ -50,7 +51,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
-from git_blackbird.model.views.events import RunEnded
+from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock
 
@@ -67,9 +68,10 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     _name_other_agent(context, instruction)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(context.workspace.repo.git_dir)
-    base = await run_in_thread(lambda: snapshot(context.workspace))
-    _name_left_out(context, base.left_out)
-    inside = await run_in_thread(lambda: submodules(context.workspace))
+    with trace.measured(Phase.SNAPSHOT, instruction.task.id):
+        base = await run_in_thread(lambda: snapshot(context.workspace))
+        _name_left_out(context, base.left_out)
+        inside = await run_in_thread(lambda: submodules(context.workspace))
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
@@ -91,10 +93,10 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
 
 
 def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None:
-    for left in left_out:
-        if left.path not in context.left_out:
-            context.left_out.add(left.path)
-            warn(context.ui, f"not in the snapshot: {left.path} ({left.reason})")
+    for skipped in left_out:
+        if skipped.path not in context.left_out:
+            context.left_out.add(skipped.path)
+            warn(context.ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
 
 
 def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
@@ -164,6 +166,7 @@ class _TaskRun:
             run, ended = await run_agent(context, start, self._record, force_stop)
         finally:
             shortening.cancel()
+        trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
         if _folder_identity(workspace.paths.runs) != self._records_folder:
             warn(context.ui, _RECORDS_GONE, run.task_id)
@@ -186,7 +189,7 @@ class _TaskRun:
         assert run.base_tree is not None  # noqa: S101  # set where the record was made
         save_run_ref(workspace.repo, run.id, run.base_tree, None)
         remember_config(workspace)
-        with workspace.transaction() as transaction:
+        with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
             state = transaction.state_of(run.task_id)
             plan, task = state.plan, state.plan.tasks.get(run.task_id)
             if task is None:
@@ -210,13 +213,13 @@ class _TaskRun:
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-_WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+_COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
 
 class StaleTaskError(RequestError):
@@ -253,8 +256,8 @@ def require_ready(state: PlanState, task: Task) -> Task:
     hints = [*readiness.hints]
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))
-    elif task.status in _WAYS:
-        hints.append(task_command(_WAYS[task.status], task.id))
+    elif task.status in _COMMANDS:
+        hints.append(task_command(_COMMANDS[task.status], task.id))
     raise RequestError(
         f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
         hint="\n".join(hints) or task_command("show", task.id),

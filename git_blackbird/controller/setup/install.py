@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,13 @@ from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
-from git_blackbird.storage.store import has_state, list_own_files, remove, remove_state
+from git_blackbird.storage.store import (
+    has_state,
+    list_own_files,
+    remove,
+    remove_state,
+    state_to_keep,
+)
 
 __all__ = [
     "HookAction",
@@ -113,18 +119,18 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
         hook.state is not HookState.ABSENT or hook.backup is not None
     )
     back = "" if hook.backup is None else "; the one from before comes back"
-    found = {
+    texts = {
         Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
         Component.REFS: _describe_refs(workspace),
         Component.STATE: _describe_state(workspace),
         Component.CONFIG: _describe_config(workspace),
         Component.PLAN: _describe_plan(workspace),
     }
-    absent = dict(_ABSENT)
+    absent = {**_ABSENT, Component.STATE: f"{_ABSENT[Component.STATE]}{_tracked(workspace)}"}
     if hook.state is HookState.REPLACED:
         absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
     return tuple(
-        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in found.items()
+        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in texts.items()
     )
 
 
@@ -136,7 +142,7 @@ def _describe_refs(workspace: Workspace) -> str | None:
     shared = f", of all {others + 1} worktrees" if others else ""
     text = f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
     unfinished = _unfinished(workspace)
-    return f"{text}; {_listed(unfinished)} still needs them" if unfinished else text
+    return f"{text}; {_join_ids(unfinished)} still needs them" if unfinished else text
 
 
 def _unfinished(workspace: Workspace) -> list[str]:
@@ -149,28 +155,41 @@ def _unfinished(workspace: Workspace) -> list[str]:
     ]
 
 
-def _listed(task_ids: list[str]) -> str:
+def _join_ids(task_ids: list[str]) -> str:
     more = f" and {len(task_ids) - _MAX_TASKS} more" if len(task_ids) > _MAX_TASKS else ""
     return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
 def _describe_state(workspace: Workspace) -> str | None:
-    paths = workspace.paths
-    if not has_state(paths, _users_own(workspace)):
+    paths, kept = workspace.paths, _kept_state(workspace)
+    if not has_state(paths, kept):
         return None
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
-    text = f"{counted(records, 'run')} on record"
-    return f"{text}: {paths.state}, {paths.private}{_own_files(workspace)}"
+    text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
+    # Nothing brings back what a person wrote.
+    own = list_own_files(paths, kept)
+    return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + _tracked(workspace)
 
 
-def _own_files(workspace: Workspace) -> str:
-    """Name what of the state a person wrote, which nothing brings back."""
-    paths = workspace.paths
-    own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    top = paths.state_root
-    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in own[:_MAX_FILES]]
-    more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
-    return f"; your own among them: {', '.join([*named, *more])}" if own else ""
+def _kept_state(workspace: Workspace) -> frozenset[Path]:
+    config = global_config_path(workspace.environment.environ)
+    users_own = None if config is None else config.parent
+    return state_to_keep(workspace.paths, users_own, list_tracked(workspace.repo, STATE_NAME))
+
+
+def _tracked(workspace: Workspace) -> str:
+    """Say what of the state stays because git tracks it; "" if nothing does."""
+    tracked = state_to_keep(workspace.paths, None, list_tracked(workspace.repo, STATE_NAME))
+    if not tracked:
+        return ""
+    return f"; what git tracks stays (`git rm` removes it): {_named(workspace, sorted(tracked))}"
+
+
+def _named(workspace: Workspace, files: Sequence[Path]) -> str:
+    top = workspace.paths.state_root
+    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in files[:_MAX_FILES]]
+    more = [f"{len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
+    return ", ".join([*named, *more])
 
 
 def _describe_config(workspace: Workspace) -> str | None:
@@ -192,11 +211,6 @@ def _describe_plan(workspace: Workspace) -> str | None:
     return f"the plan {plan}{tasks}"
 
 
-def _users_own(workspace: Workspace) -> Path | None:
-    config = global_config_path(workspace.environment.environ)
-    return None if config is None else config.parent
-
-
 def remove_parts(
     workspace: Workspace, parts: Collection[Component], *, is_agreed: bool
 ) -> tuple[ComponentStatus, ...]:
@@ -208,10 +222,10 @@ def remove_parts(
     stays then.
     """
     workspace.environment.forbid_agents("remove git-blackbird from a repository")
-    wanted = set(parts)
+    chosen = set(parts)
     # Before the lock is taken: its file is no state to take away.
-    removed = [status for status in list_installed(workspace) if status.part in wanted and status.is_there]
-    with _quiet(workspace, wanted):
+    removed = [status for status in list_installed(workspace) if status.part in chosen and status.is_there]
+    with _quiet(workspace, chosen):
         if not is_agreed:
             _require_finished(workspace, removed)
         for status in removed:
@@ -220,19 +234,19 @@ def remove_parts(
 
 
 @contextlib.contextmanager
-def _quiet(workspace: Workspace, wanted: set[Component]) -> Iterator[None]:
+def _quiet(workspace: Workspace, chosen: set[Component]) -> Iterator[None]:
     """Keep agents from being started meanwhile, and leave no lock behind where there was none."""
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):
         try:
             _require_idle(workspace)
-            if wanted & _SHARED:
+            if chosen & _SHARED:
                 _require_others_idle(workspace)
             yield
         finally:
             if not was_there:
                 remove(workspace.paths.private)
-        if Component.STATE in wanted:
+        if Component.STATE in chosen:
             remove(workspace.paths.private)
 
 
@@ -241,7 +255,7 @@ def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) 
     unfinished = _unfinished(workspace)
     if parts and unfinished:
         raise RequestError(
-            f"{_listed(unfinished)}: a decision is due or a run is not finished, "
+            f"{_join_ids(unfinished)}: a decision is due or a run is not finished, "
             f"which needs {' and '.join(parts)}",
             hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
         )
@@ -282,7 +296,7 @@ def _remove(workspace: Workspace, part: Component) -> None:
             delete_our_refs(workspace.repo)
         case Component.STATE:
             with workspace.store.transaction():
-                remove_state(workspace.paths, _users_own(workspace))
+                remove_state(workspace.paths, _kept_state(workspace))
         case Component.CONFIG:
             remove_own_sections(workspace.repo)
         case Component.PLAN:

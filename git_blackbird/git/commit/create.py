@@ -107,12 +107,12 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         is_found = found == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
         options = () if is_found else repo.git_options
         command = ["git", *options, *_COMMIT, f"--file={text}"]
-        done = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
-    summary = _SUMMARY.match(done.out)
-    if done.code == _REFUSED_BY_HOOK:
-        raise HookRefusedError(error_output(done), error_output(done, MAX_OUTPUT_LINES))
-    if done.code != 0 or summary is None:
-        raise CommitRefusedError(error_output(done))
+        completed = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+    summary = _SUMMARY.match(completed.out)
+    if completed.code == _REFUSED_BY_HOOK:
+        raise HookRefusedError(error_output(completed), error_output(completed, MAX_OUTPUT_LINES))
+    if completed.code != 0 or summary is None:
+        raise CommitRefusedError(error_output(completed))
     oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
     _require_parent(repo, plan, oid)
     return inspect_commit(repo, plan, oid)
@@ -169,13 +169,13 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
     raise CommitRefusedError("someone else committed here at the same moment")
 
 
-def error_output(done: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
+def error_output(completed: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
     """Return the end of the output of git and the hooks, or the name of the program that ran them."""
-    lines = (done.err + done.out).decode(errors="replace").strip().splitlines()
-    if done.code < 0:
-        lines.append(f"git was ended by signal {-done.code}")
+    lines = (completed.err + completed.out).decode(errors="replace").strip().splitlines()
+    if completed.code < 0:
+        lines.append(f"git was ended by signal {-completed.code}")
     if not lines:
-        return f"a hook, or git itself, ended with status {done.code} and said nothing"
+        return f"a hook, or git itself, ended with status {completed.code} and said nothing"
     left_out = len(lines) - max_lines
     return "\n".join([f"({left_out} lines before)", *lines[left_out:]] if left_out > 0 else lines)
 
@@ -263,18 +263,22 @@ def commit_in_subprocess(
     }
     # -P keeps modules in the user's working directory from being imported.
     command = (sys.executable, "-P", "-c", _START, str(_ROOT))
-    done = run_user_program(
+    completed = run_user_program(
         command, cwd=repo.top, environ=repo.environ, stdin=json.dumps(order).encode(), descriptors=(right,)
     )
     try:
-        reply = json.loads(done.out)
+        reply = json.loads(completed.out)
     except ValueError:
         # Before the worker is ready, a signal ends it.
-        reply = {"refused": error_output(done)} if -done.code in _ENDING else {"lost": error_output(done)}
+        reply = (
+            {"refused": error_output(completed)}
+            if -completed.code in _ENDING
+            else {"lost": error_output(completed)}
+        )
     if "lost" in reply:
         raise CommitWorkerKilled(reply["lost"])
     if "refused" in reply:
-        if done.interrupted:
+        if completed.interrupted:
             raise CommitInterruptedError(reply["refused"])
         if reply.get("hook_output") is not None:
             raise HookRefusedError(reply["refused"], reply["hook_output"])
@@ -293,16 +297,16 @@ def main(order: str) -> str:
     repo = Repository(top, git_dir, common_dir, request["environ"], request["call_configuration"])
     plan = CommitPlan(Head(None, request["parent"]), request["base_tree"], request["tree"], {})
     try:
-        made = make_commit(repo, plan, request["message"])
+        created = make_commit(repo, plan, request["message"])
     except UnusableError as error:
         # Git makes the commit before its last hooks run, and these may be what was interrupted.
         oid = commit_of_run(repo, request["run_id"], request["parent"])
         if oid is None:
             output = error.output if isinstance(error, HookRefusedError) else None
             return json.dumps({"refused": error.message, "hook_output": output})
-        made = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
+        created = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
     try:
-        update_index(repo, plan.base_tree, made.tree)
+        update_index(repo, plan.base_tree, created.tree)
     except UnusableError as error:
-        made = replace(made, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
-    return json.dumps(asdict(made))
+        created = replace(created, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
+    return json.dumps(asdict(created))

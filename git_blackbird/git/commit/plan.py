@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
@@ -57,10 +59,14 @@ _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
 
 
 class ChangeOrigin(NamedTuple):
-    """The commit at HEAD when work on a change began, and the commits that its runs made themselves."""
+    """The commit at HEAD when work on a change began, and the commits that its runs made themselves.
+
+    ``legs`` are the trees of every run since then, of any task, oldest first.
+    """
 
     began: str | None = None
     commits: frozenset[str] = frozenset()
+    legs: tuple["TreePair", ...] = ()
 
 
 _UNKNOWN_ORIGIN = ChangeOrigin()
@@ -113,7 +119,7 @@ def plan_commit(
     began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
     own = commits_in_head(repo, origin.commits, began)
     own_tree = tree_of(repo, own[0][0]) if own else None
-    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree)
+    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.legs)
     obstacles, hint = tuple(builder.obstacles()), builder.hint()
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
@@ -147,6 +153,7 @@ class CommitBuilder:
     staged: IndexState
     began_tree: str | None
     own_tree: str | None
+    legs: Sequence["TreePair"] = ()
 
     @cached_property
     def edits(self) -> Mapping[bytes, TreeEntry | None]:
@@ -155,7 +162,11 @@ class CommitBuilder:
             path: self.after(path)
             for path in sorted(self.trees.changed_paths(self.pair.base, self.pair.head))
         }
-        return {path: entry for path, entry in after.items() if self.now(path) != entry}
+        return {
+            path: entry
+            for path, entry in after.items()
+            if self.now(path) != entry and not self.is_in_later(path)
+        }
 
     @cached_property
     def tree(self) -> str:
@@ -169,6 +180,25 @@ class CommitBuilder:
     def now(self, path: bytes) -> TreeEntry | None:
         """Return the entry of HEAD at ``path``."""
         return self.trees.entry(self.base_tree, path)
+
+    def since_head(self, path: bytes) -> list[TreeEntry | None]:
+        """Return the versions of ``path`` that runs left one after the other, from that of HEAD on.
+
+        They begin with the one before the change. Nothing is returned if HEAD has none of them.
+        """
+        versions, now = [self.trees.entry(self.pair.base, path)], self.now(path)
+        for leg in self.legs:
+            # The trees of a run may be gone.
+            with suppress(UnusableError):
+                if self.trees.entry(leg.base, path) == versions[-1]:
+                    versions.append(self.trees.entry(leg.head, path))
+        is_known = now in versions and self.after(path) in versions
+        return versions[versions.index(now) :] if is_known else []
+
+    def is_in_later(self, path: bytes) -> bool:
+        """Whether HEAD has what later runs made of the change at this path."""
+        versions = self.since_head(path)
+        return bool(versions) and self.after(path) not in versions
 
     def obstacles(self) -> Iterator[str]:
         """List each path at which committing would touch someone else's work, with the reason."""
@@ -224,7 +254,7 @@ class CommitBuilder:
         is_own = (
             before == began and self.own_tree is not None and self.trees.entry(self.own_tree, path) == now
         )
-        if now != before and not is_own:
+        if now != before and not is_own and not self.since_head(path):
             return _MOVED_ON if self.began_tree is not None and began != now else EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:

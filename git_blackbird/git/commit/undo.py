@@ -47,10 +47,10 @@ def plan_undo(repo: Repository, pair: TreePair, commits: Iterable[str], since: s
     ``since`` is the commit at HEAD when the first run of the change began. Raises UnusableError.
     """
     trees = TreeStore(repo)
-    made = commits_in_head(repo, commits, since)
+    commits_made = commits_in_head(repo, commits, since)
     paths = set(trees.changed_paths(pair.base, pair.head))
     reverted: set[bytes] = set()
-    for oid, above in made:
+    for oid, above in commits_made:
         before = tree_of(repo, above[0]) if above else trees.save({})
         reverted |= paths.intersection(trees.changed_paths(before, tree_of(repo, oid)))
     commit = head(repo).commit
@@ -58,7 +58,9 @@ def plan_undo(repo: Repository, pair: TreePair, commits: Iterable[str], since: s
     edits = {} if now is None else {path: trees.entry(now, path) for path in reverted}
     base = trees.edited(pair.base, edits) if edits else pair.base
     nested = tuple(path for path, sides in submodule_sides(trees, TreePair(base, pair.head)) if None in sides)
-    return UndoPlan(TreePair(base, pair.head), tuple((oid, len(above)) for oid, above in made), nested)
+    return UndoPlan(
+        TreePair(base, pair.head), tuple((oid, len(above)) for oid, above in commits_made), nested
+    )
 
 
 def render_undo(repo: Repository, pair: TreePair) -> bytes | None:

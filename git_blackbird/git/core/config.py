@@ -36,10 +36,10 @@ def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
 
 def _list_config(repo: Repository, *options: str) -> list[bytes]:
     """Return the fields that git prints for the keys below ``blackbird.``. Raises GitError."""
-    done = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
-    if done.code not in (0, _NO_SUCH_KEY):
-        raise GitError(("config",), done.code, done.err)
-    return done.out.split(b"\0")[:-1]
+    completed = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
+    if completed.code not in (0, _NO_SUCH_KEY):
+        raise GitError(("config",), completed.code, completed.err)
+    return completed.out.split(b"\0")[:-1]
 
 
 def write_setting(repo: Repository, key: str, value: str) -> None:
@@ -146,10 +146,10 @@ def _keys_in(repo: Repository, scope: str) -> list[str]:
 
 def git_identity(repo: Repository) -> str:
     """Return name and address of a commit made now, or "" if git has none."""
-    done = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
-    if done.code != 0:
+    completed = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
+    if completed.code != 0:
         return ""
-    name, _, _ = done.out.decode(errors="replace").strip().rsplit(" ", 2)
+    name, _, _ = completed.out.decode(errors="replace").strip().rsplit(" ", 2)
     return name
 
 
@@ -163,8 +163,8 @@ def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool
         if run_git(asked, cwd=cwd, environ=environ, check=False).out.strip() == b"false":
             environ = {name: value for name, value in environ.items() if name != _PAGER_IN_USE}
     asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
-    done = run_git(asked, cwd=cwd, environ=environ, check=False)
-    return done.out.strip() == b"true"
+    completed = run_git(asked, cwd=cwd, environ=environ, check=False)
+    return completed.out.strip() == b"true"
 
 
 # What git sets for a pager if the user has not configured it.

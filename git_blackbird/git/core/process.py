@@ -93,15 +93,15 @@ def run_git(
     deadline = None if timeout is None else began + timeout
     with _started(args, cwd, environ, has_input=stdin is not None) as process:
         _feed(process, stdin)
-        done = _wait(process, deadline)
-    code = "still running" if done is None else done.code
+        completed = _wait(process, deadline)
+    code = "still running" if completed is None else completed.code
     trace.event("exit", process.pid, code, time.monotonic() - began, ("git", *args))
-    if done is None:
+    if completed is None:
         message = f"git {_verb(args)} was still running after {timeout:g} s"
         raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
-    if check and done.code != 0:
-        raise GitError(args, done.code, done.err)
-    return done
+    if check and completed.code != 0:
+        raise GitError(args, completed.code, completed.err)
+    return completed
 
 
 _GRACE_SECONDS = 1.0
@@ -133,7 +133,7 @@ class ForegroundProcesses:
             self.has_terminal = True
 
     @contextlib.contextmanager
-    def noted(self, session: int) -> Iterator[None]:
+    def tracking(self, session: int) -> Iterator[None]:
         """Track a session for the duration of the block; its leader is reaped only afterwards."""
         self._signals[session] = 0
         try:
@@ -203,10 +203,10 @@ def run_user_program(
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
-    with process, _passing_on(process), ALONG.noted(process.pid) if is_apart else contextlib.nullcontext():
-        done = _wait_through(process, stdin)
-        trace.event("exit", process.pid, done.code, time.monotonic() - began, command)
-        return done._replace(interrupted=done.interrupted or ALONG.was_interrupted(process.pid))
+    with process, _passing_on(process), ALONG.tracking(process.pid) if is_apart else contextlib.nullcontext():
+        completed = _wait_through(process, stdin)
+        trace.event("exit", process.pid, completed.code, time.monotonic() - began, command)
+        return completed._replace(interrupted=completed.interrupted or ALONG.was_interrupted(process.pid))
 
 
 def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
@@ -215,12 +215,12 @@ def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Comp
     _feed(process, stdin)
     while True:
         try:
-            done = _wait(process, None)
+            completed = _wait(process, None)
         except KeyboardInterrupt:
             interrupted = True
         else:
-            if done is not None:
-                return done._replace(interrupted=interrupted)
+            if completed is not None:
+                return completed._replace(interrupted=interrupted)
 
 
 @contextlib.contextmanager
@@ -345,12 +345,12 @@ def _collected(process: subprocess.Popen[bytes]) -> Completed:
     try:
         out, err = process.communicate(timeout=_LOOK_SECONDS)
     except subprocess.TimeoutExpired as error:
-        out = (error.output or b"") + _rest(process.stdout)
-        err = (error.stderr or b"") + _rest(process.stderr)
+        out = (error.output or b"") + _read_rest(process.stdout)
+        err = (error.stderr or b"") + _read_rest(process.stderr)
     return Completed(process.returncode, out, err)
 
 
-def _rest(pipe: IO[bytes] | None) -> bytes:
+def _read_rest(pipe: IO[bytes] | None) -> bytes:
     """Read what is in a pipe now, without waiting."""
     parts: list[bytes] = []
     if pipe is not None and not pipe.closed:

@@ -133,8 +133,8 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
 
     Raises UnusableError if there is none, if it is bare, or if git refuses to use it.
     """
-    done = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
-    answers = os.fsdecode(done.out).removesuffix("\n").split("\n")
+    completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
+    answers = os.fsdecode(completed.out).removesuffix("\n").split("\n")
     if answers[0] == "true":
         raise UnusableError(
             "this is a bare repository: there is no worktree for agents to work in",
@@ -144,8 +144,8 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
         raise UnusableError(
             "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
         )
-    if done.code != 0:
-        raise _unusable(done)
+    if completed.code != 0:
+        raise _unusable(completed)
     if len(answers) != 5:
         raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
     return Repository(
@@ -157,13 +157,13 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     )
 
 
-def _unusable(done: Completed) -> UnusableError:
-    error = GitError(_QUESTIONS, done.code, done.err)
+def _unusable(completed: Completed) -> UnusableError:
+    error = GitError(_QUESTIONS, completed.code, completed.err)
     if error.message.startswith("not a git repository"):
         error.hint = "run `git init` here first, or go to a repository"
         return error
     # When git refuses another user's repository, it prints the command that trusts it.
-    _, _, advice = done.err.decode(errors="replace").partition("\n\n")
+    _, _, advice = completed.err.decode(errors="replace").partition("\n\n")
     error.hint = advice.strip().split("\n")[0] or None
     return error
 

@@ -35,10 +35,10 @@ def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
 
     Raises OSError.
     """
-    noted = (
+    oids = (
         oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if owners == {run_id}
     )
-    return tuple(dict.fromkeys(noted))
+    return tuple(dict.fromkeys(oids))
 
 
 def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:
@@ -134,10 +134,10 @@ _TRACE = Path("blackbird", "git-trace")
 # One process leaves a few thousand bytes; what is longer is not git's.
 _MAX_PROCESS_BYTES = 256 * 1024
 _TARGET = "GIT_TRACE2_EVENT"
-_SHOWN = "GIT_TRACE2_ENV_VARS"
+_ENV_VARS = "GIT_TRACE2_ENV_VARS"
 _DATE = "GIT_COMMITTER_DATE"
 _ENDS = ("exit", "atexit", "signal")
-_WANTED = tuple(
+_EVENT_PREFIXES = tuple(
     b'{"event":"%s"' % event.encode() for event in ("start", "def_repo", "cmd_name", "def_param", *_ENDS)
 )
 
@@ -148,14 +148,14 @@ def start_trace(repo: Repository) -> Mapping[str, str]:
     None are needed if the user has configured a trace: it is left alone.
     """
     drop_trace(repo)
-    asked = repo.git("config", "--get", "trace2.eventTarget", check=False).out.strip()
-    if _TARGET in repo.environ or asked:
+    configured = repo.git("config", "--get", "trace2.eventTarget", check=False).out.strip()
+    if _TARGET in repo.environ or configured:
         return {}
     folder = repo.git_dir / _TRACE
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
     variables = {_TARGET: os.fspath(folder), "GIT_TRACE2_EVENT_NESTING": "1"}
-    return variables if _SHOWN in repo.environ else {**variables, _SHOWN: _DATE}
+    return variables if _ENV_VARS in repo.environ else {**variables, _ENV_VARS: _DATE}
 
 
 def drop_trace(repo: Repository) -> None:
@@ -200,7 +200,7 @@ def _load_events(path: Path) -> list[dict[str, object]]:
         return events
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
         for line in file.read(_MAX_PROCESS_BYTES).split(b"\n"):
-            if line.startswith(_WANTED):
+            if line.startswith(_EVENT_PREFIXES):
                 with contextlib.suppress(ValueError, RecursionError):
                     events.append(json.loads(line))
     return events

@@ -142,7 +142,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
         if view.other:
             if view.blocked_reason is not None:
                 raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
-            _set_aside(path)
+            _move_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
         return HookResult(HookAction.UPDATED if is_update else HookAction.INSTALLED, view_hook(repo, caller))
@@ -179,10 +179,10 @@ def _hook_path(repo: Repository) -> Path:
     If another manager has moved ours aside and runs it, return that place.
     """
     try:
-        done = repo.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+        completed = repo.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     except GitError as error:
         raise UnusableError(f"git does not say where hooks are: {error.message}", hint=_WHERE) from error
-    path = Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
+    path = Path(os.fsdecode(completed.out).removesuffix("\n"), NAME)
     moved = path.with_name(_LEGACY)
     return moved if _read_ours(path) is None and _read_ours(moved) is not None else path
 
@@ -218,10 +218,10 @@ def _foreign_state(path: Path, aside: Path) -> HookState:
 def _shared(repo: Repository, folder: Path) -> str | None:
     """Describe what else uses a folder set by ``core.hooksPath``."""
     asked = ("config", "--show-scope", "--type=path", "--get", "core.hooksPath")
-    done = repo.git(*asked, check=False)
-    if done.code != 0:
+    completed = repo.git(*asked, check=False)
+    if completed.code != 0:
         return None
-    scope = os.fsdecode(done.out).partition("\t")[0]
+    scope = os.fsdecode(completed.out).partition("\t")[0]
     if scope in {"global", "system"}:
         return f"core.hooksPath of the {scope} git configuration: repositories without their own run it too"
     if scope == "command":
@@ -331,7 +331,7 @@ def _require_lock(draft: Path, descriptor: int) -> None:
     )
 
 
-def _set_aside(path: Path) -> None:
+def _move_aside(path: Path) -> None:
     """Give the existing hook its other name; it keeps its own until ours takes that."""
     aside = path.with_name(ASIDE)
     try:

@@ -138,18 +138,18 @@ class StreamSanitizer:
         if len(text) - cut > _MAX_HELD:
             cut = len(text)
         self._held = text[cut:]
-        return self._shown(text[:cut])
+        return self._cleaned(text[:cut])
 
     def finish(self) -> str:
         """Return the pending text, with a line end if the last line has none."""
-        text = self._shown(self._held + self._decoder.decode(b"", final=True))
+        text = self._cleaned(self._held + self._decoder.decode(b"", final=True))
         self._held = ""
         self._decoder.reset()
         end = "" if self._ends_line else "\n"
         self._ends_line = True
         return text + end
 
-    def _shown(self, text: str) -> str:
+    def _cleaned(self, text: str) -> str:
         # Progress bars return to the start of their line; without a terminal each state is a line.
         shown = strip_controls(re.sub(r"\r(?!\n)", "\n", text))
         if shown:

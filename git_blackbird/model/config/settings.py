@@ -225,7 +225,10 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
         values,
         (
             *problems,
-            *(ConfigProblem(one.origin, one.name, "unknown key", _unknown_hint(one)) for one in unknown),
+            *(
+                ConfigProblem(setting.origin, setting.name, "unknown key", _unknown_hint(setting))
+                for setting in unknown
+            ),
             *(setting.problem for setting in reversed(values) if setting.problem is not None),
         ),
     )

@@ -20,17 +20,17 @@ class CallOptions(NamedTuple):
     def for_verb(self, verb: str) -> str:
         """Format the options that a command takes, each with a leading space."""
         stop = {True: "--stop-after-each", False: "--no-stop", None: None}[self.stop_after_each]
-        given = {
+        options = {
             "stop": stop,
             "reviews": self.reviews and f"--reviews {shell_word(self.reviews)}",
             "agent": self.agent and f"--agent {shell_word(self.agent)}",
             "no_input": "--no-input" if self.no_input else None,
         }
-        return "".join(f" {given[name]}" for name in _TAKEN.get(verb, ()) if given[name])
+        return "".join(f" {options[name]}" for name in _OPTIONS_OF.get(verb, ()) if options[name])
 
 
 NO_OPTIONS = CallOptions()
-_TAKEN = {
+_OPTIONS_OF = {
     "execute": ("stop", "reviews", "agent", "no_input"),
     "resume": ("stop", "reviews", "no_input"),
     "resume --all": ("stop", "reviews", "no_input"),

@@ -185,14 +185,14 @@ def attribute_moves(
     commit moved HEAD before the hook read it. ``processes`` are the traced git commands of the run, None
     without a trace. A move in neither is someone else's if they could have recorded it.
     """
-    movers = [_noted(move, owners, run_id) for move in moves]
+    movers = [_mover_by_hook(move, owners, run_id) for move in moves]
     for place in _traced(moves, movers, processes or ()):
         movers[place] = Mover.RUN
     rest = Mover.UNKNOWN if processes is None else Mover.OTHER
     return [rest if mover is None else mover for mover in movers]
 
 
-def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover | None:
+def _mover_by_hook(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover | None:
     named = owners.get(move.new) if move.makes_commit else None
     if not named or (run_id in named and len(named) > 1):
         return None
@@ -203,16 +203,16 @@ def _traced(
     moves: Sequence[HeadMove], movers: Sequence[Mover | None], processes: Iterable[GitProcess]
 ) -> Iterator[int]:
     """Return the indices of moves that the run's commands made."""
-    left = [place for place, mover in enumerate(movers) if mover is None]
-    noted = [place for place, mover in enumerate(movers) if mover is Mover.RUN]
+    unattributed = [place for place, mover in enumerate(movers) if mover is None]
+    attributed = [place for place, mover in enumerate(movers) if mover is Mover.RUN]
     # Commands that can have made only one move choose first.
     for process in sorted(processes, key=lambda process: (process.verb not in _ONCE, process.start)):
         if process.verb in _ONCE:
-            own = next((place for place in noted if process.may_have_made(moves[place])), None)
+            own = next((place for place in attributed if process.may_have_made(moves[place])), None)
             if own is not None:
-                noted.remove(own)
+                attributed.remove(own)
                 continue
-        made = [place for place in left if process.may_have_made(moves[place])]
-        taken = process.chosen_among(made, moves)
-        yield from taken
-        left = [place for place in left if place not in taken]
+        candidates = [place for place in unattributed if process.may_have_made(moves[place])]
+        chosen = process.chosen_among(candidates, moves)
+        yield from chosen
+        unattributed = [place for place in unattributed if place not in chosen]

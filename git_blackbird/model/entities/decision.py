@@ -160,8 +160,8 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
 
 def parse_choice(text: str, offers: Sequence[ChoiceSpec] = CHOICES) -> Choice | None:
     """Parse a number or a label in any letter case; None if it is neither."""
-    wanted = text.strip().casefold()
+    name = text.strip().casefold()
     for number, offer in enumerate(offers, start=1):
-        if wanted in {str(number), offer.label.casefold()}:
+        if name in {str(number), offer.label.casefold()}:
             return offer.choice
     return None

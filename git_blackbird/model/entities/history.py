@@ -261,11 +261,11 @@ def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
     Reviewers' requests are skipped: nobody saw the change in between.
     """
     for index in range(len(runs) - 2, -1, -1):
-        asked = runs[index]
-        if asked.decision_state is DecisionState.CHANGES_REQUESTED and asked.requested_by is None:
+        requested = runs[index]
+        if requested.decision_state is DecisionState.CHANGES_REQUESTED and requested.requested_by is None:
             later = tuple(runs[index + 1 :])
             # The text of ``resume -m`` beside a request is part of it.
-            texts = (asked.decision_feedback, *(run.message for run in later))
+            texts = (requested.decision_feedback, *(run.message for run in later))
             return RequestedChange("\n\n".join(text for text in texts if text), later)
     return None
 

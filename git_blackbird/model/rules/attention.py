@@ -210,7 +210,7 @@ def _owing_parents(state: PlanState) -> Iterable[Task]:
     return {above.id: above for task in owing for above in ancestors(state.plan, task)}.values()
 
 
-def _shown(state: PlanState) -> Iterable[Task]:
+def _with_reviews(state: PlanState) -> Iterable[Task]:
     """Parents, and leaves with a run, for which there may be reviews."""
     return (task for task in state.plan.tasks.values() if task.children or state.history(task.id).own)
 
@@ -247,7 +247,7 @@ BY_STATE: Mapping[str, Callable[[PlanState], Iterable[Task]]] = {
     "resume": _waiting,
     "resume -m": _messageable,
     "resume --all": _owing_parents,
-    "review show": _shown,
+    "review show": _with_reviews,
     "review run": _reviewable,
     "review dismiss": _dismissable,
     "restart": _startable,

@@ -1,5 +1,6 @@
 """What a command tells user interfaces while it runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -103,6 +104,59 @@ class Notice:
     text: str
     hint: str | None = None
     task_id: TaskId | None = None
+
+
+class Phase(StrEnum):
+    """The parts of the work on a task whose time is measured, in the order in which they are shown."""
+
+    SNAPSHOT = "snapshot"
+    RECORD = "record"
+    AGENT = "agent"
+    SUMMARY = "summary"
+    REVIEWS = "reviews"
+    DECISION = "decision"
+
+
+@dataclass(frozen=True)
+class TaskTimings:
+    """The seconds that each phase of the work on one task took."""
+
+    task_id: TaskId
+    phases: Mapping[Phase, float]
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of all phases."""
+        return sum(self.phases.values())
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Where the time of a call went: by task, in the order in which work on them began, and in all."""
+
+    tasks: tuple[TaskTimings, ...]
+    seconds: float
+
+    @classmethod
+    def of(cls, spent: Mapping[tuple[str, str], float], seconds: float) -> "Timings":
+        """Sort what was measured; ``seconds`` is how long the call took."""
+        tasks: dict[str, dict[Phase, float]] = {}
+        for (task_id, phase), took in spent.items():
+            tasks.setdefault(task_id, {})[Phase(phase)] = took
+        return cls(tuple(TaskTimings(TaskId(name), phases) for name, phases in tasks.items()), seconds)
+
+    @property
+    def phases(self) -> Mapping[Phase, float]:
+        """The seconds of each phase, of all tasks."""
+        named = {
+            phase: [task.phases[phase] for task in self.tasks if phase in task.phases] for phase in Phase
+        }
+        return {phase: sum(seconds) for phase, seconds in named.items() if seconds}
+
+    @property
+    def other(self) -> float:
+        """The seconds that were spent on no task: planning, recovery, and what is not measured."""
+        return max(0.0, self.seconds - sum(self.phases.values()))
 
 
 Event = RunStarted | RunProgress | RunOutput | RunEnded | ReviewsEnded | Decided | Notice

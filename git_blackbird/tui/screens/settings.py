@@ -224,13 +224,13 @@ class SettingsScreen(Modal[None]):
         if workspace is None or row is None:
             return
         if isinstance(row, ConfigProblem):
-            name, found = row.key, {row.origin: row.what}
+            name, places = row.key, {row.origin: row.what}
         else:
-            name, found = row.key.name, {one.origin: setting_text(one) for one in reversed(row.values)}
-        scopes = {scope_of(workspace, origin): text for origin, text in found.items()}
+            name, places = row.key.name, {value.origin: setting_text(value) for value in reversed(row.values)}
+        scopes = {scope_of(workspace, origin): text for origin, text in places.items()}
         texts = {scope: scopes[scope] for scope in Scope if scope in scopes}
         if not texts:
-            where = "in a place that can be changed here" if found else "anywhere"
+            where = "in a place that can be changed here" if places else "anywhere"
             self._show_outcome(StyledLine(f"{clean_line(name)} is not set {where}"))
             return
         scope = await self._choose_place(f"Where should {clean_line(name)} be removed from?", texts)

@@ -34,16 +34,16 @@ REJECTED = (
 )
 
 
-def done(kind: str, **fields: Any) -> dict[str, Any]:
+def item_completed(kind: str, **fields: Any) -> dict[str, Any]:
     return {"type": "item.completed", "item": {"id": "item_1", "type": kind, **fields}}
 
 
-def begun(kind: str, **fields: Any) -> dict[str, Any]:
+def item_started(kind: str, **fields: Any) -> dict[str, Any]:
     return {"type": "item.started", "item": {"id": "item_1", "type": kind, **fields}}
 
 
 def says(text: str) -> dict[str, Any]:
-    return done("agent_message", text=text)
+    return item_completed("agent_message", text=text)
 
 
 def printed(*events: Any) -> bytes:
@@ -60,7 +60,7 @@ def steps_of(*events: Any, folder: str = "") -> list[Progress]:
     return list(CodexParser(assign("Go", folder=folder)).feed(printed(*events)))
 
 
-def shown(*events: Any, folder: str = "") -> list[tuple[ProgressKind, str]]:
+def kinds_and_texts(*events: Any, folder: str = "") -> list[tuple[ProgressKind, str]]:
     return [(step.kind, step.text) for step in steps_of(*events, folder=folder)]
 
 
@@ -102,7 +102,7 @@ def test_whatever_does_not_prove_success_is_none(
 
 def test_errors_on_the_way_are_no_failure() -> None:
     reconnecting = {"type": "error", "message": "Reconnecting... 1/5"}
-    unknown = done("error", message="Model metadata for `x` not found.")
+    unknown = item_completed("error", message="Model metadata for `x` not found.")
     reading = read(STARTED, unknown, TURN, reconnecting, FAILED, TURN, says("Done."), COMPLETED)
     assert (reading.succeeded, reading.notes) == (True, ("Model metadata for `x` not found.",))
 
@@ -172,19 +172,19 @@ def test_a_question_is_asked_by_the_last_message() -> None:
 
 def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_it() -> None:
     output = "bwrap: Creating new namespace failed: Operation not permitted\n"
-    command = done("command_execution", aggregated_output=output, exit_code=1, status="failed")
+    command = item_completed("command_execution", aggregated_output=output, exit_code=1, status="failed")
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED)
     assert (reading.succeeded, reading.refusal, reading.session) == (False, AgentFailure.FORBIDDEN, THREAD)
     assert reading.error == f"its sandbox cannot be set up here: {output.strip()}"
     assert reading.refusal_hint is not None
     assert reading.refusal_hint.endswith("git config blackbird.codex.sandbox danger-full-access")
-    edit = done("file_change", changes=[], status="completed")
+    edit = item_completed("file_change", changes=[], status="completed")
     assert read(STARTED, TURN, command, edit, says("Done."), COMPLETED).succeeded
 
 
 def test_a_reviewer_whose_sandbox_cannot_be_made_is_not_sent_out_of_it() -> None:
     output = "bwrap: Creating new namespace failed: Operation not permitted\n"
-    command = done("command_execution", aggregated_output=output, exit_code=1, status="failed")
+    command = item_completed("command_execution", aggregated_output=output, exit_code=1, status="failed")
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED, read_only=True)
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.FORBIDDEN)
     assert reading.refusal_hint == (
@@ -220,52 +220,59 @@ CHANGES = [{"path": "/w/a b.txt", "kind": "add"}, {"path": "/else/c", "kind": "d
         (says("Hi\nyou"), [(ProgressKind.SAYS, "Hi\nyou")]),
         (says(" \n"), []),
         (
-            done("file_change", changes=CHANGES, status="completed"),
+            item_completed("file_change", changes=CHANGES, status="completed"),
             [(ProgressKind.EDITS, "a b.txt"), (ProgressKind.EDITS, "/else/c")],
         ),
         (
-            done("command_execution", command="/bin/bash -lc 'make check'", exit_code=0),
+            item_completed("command_execution", command="/bin/bash -lc 'make check'", exit_code=0),
             [(ProgressKind.RUNS, "make check")],
         ),
         (
-            done("command_execution", command="/bin/bash -lc 'exit 3'", exit_code=3, status="failed"),
+            item_completed(
+                "command_execution", command="/bin/bash -lc 'exit 3'", exit_code=3, status="failed"
+            ),
             [(ProgressKind.RUNS, "exit 3"), (ProgressKind.NOTE, "exit status 3: exit 3")],
         ),
         (
-            done("command_execution", command="ls", exit_code=None, status="declined"),
+            item_completed("command_execution", command="ls", exit_code=None, status="declined"),
             [(ProgressKind.RUNS, "ls"), (ProgressKind.NOTE, "declined: ls")],
         ),
         (
-            done("mcp_tool_call", server="s", tool="t", status="failed"),
+            item_completed("mcp_tool_call", server="s", tool="t", status="failed"),
             [(ProgressKind.TOOL, "s t"), (ProgressKind.NOTE, "failed: t")],
         ),
-        (done("web_search", query="a\nb"), [(ProgressKind.NOTE, "searches the web: a b")]),
-        (done("web_search"), []),
+        (item_completed("web_search", query="a\nb"), [(ProgressKind.NOTE, "searches the web: a b")]),
+        (item_completed("web_search"), []),
         (
-            done("todo_list", items=[{"text": "a", "completed": True}, {"text": "b", "completed": False}]),
+            item_completed(
+                "todo_list", items=[{"text": "a", "completed": True}, {"text": "b", "completed": False}]
+            ),
             [(ProgressKind.NOTE, "1 of 2 done, next: b")],
         ),
-        (done("todo_list", items=[{"text": "a", "completed": True}]), [(ProgressKind.NOTE, "1 of 1 done")]),
-        (done("error", message="careful"), [(ProgressKind.NOTE, "careful")]),
+        (
+            item_completed("todo_list", items=[{"text": "a", "completed": True}]),
+            [(ProgressKind.NOTE, "1 of 1 done")],
+        ),
+        (item_completed("error", message="careful"), [(ProgressKind.NOTE, "careful")]),
         ({"type": "error", "message": "Reconnecting... 1/5"}, [(ProgressKind.NOTE, "Reconnecting... 1/5")]),
-        (done("reasoning", text="hm"), []),
-        (done("unheard_of", text="hm"), []),
+        (item_completed("reasoning", text="hm"), []),
+        (item_completed("unheard_of", text="hm"), []),
         ({"type": "item.completed", "item": "odd"}, []),
         ({"type": ["odd"]}, []),
     ],
 )
 def test_each_item_is_a_step(event: Any, steps: list[tuple[ProgressKind, str]]) -> None:
-    assert shown(event, folder="/w") == steps
+    assert kinds_and_texts(event, folder="/w") == steps
 
 
 def test_an_item_is_shown_once_and_what_came_of_it() -> None:
     command = {"command": "/bin/bash -lc 'false'"}
-    assert shown(
-        begun("command_execution", **command, status="in_progress"),
-        begun("command_execution", **command, status="in_progress") | {"type": "item.updated"},
-        done("command_execution", **command, exit_code=1, status="failed"),
-        begun("file_change", changes=CHANGES[:1], status="in_progress"),
-        done("file_change", changes=CHANGES[:1], status="failed"),
+    assert kinds_and_texts(
+        item_started("command_execution", **command, status="in_progress"),
+        item_started("command_execution", **command, status="in_progress") | {"type": "item.updated"},
+        item_completed("command_execution", **command, exit_code=1, status="failed"),
+        item_started("file_change", changes=CHANGES[:1], status="in_progress"),
+        item_completed("file_change", changes=CHANGES[:1], status="failed"),
         folder="/w",
     ) == [
         (ProgressKind.RUNS, "false"),
@@ -283,10 +290,10 @@ def test_figures_come_with_the_end() -> None:
 
 def test_there_are_bounds_to_what_is_shown() -> None:
     changes = [{"path": f"/w/{number}"} for number in range(1000)]
-    edits = shown(done("file_change", changes=changes), folder="/w")
+    edits = kinds_and_texts(item_completed("file_change", changes=changes), folder="/w")
     assert edits[-1] == (ProgressKind.EDITS, "900 more files")
     assert len(edits) == 101
-    assert shown(says("x" * 100_000)) == [(ProgressKind.SAYS, "x" * 8191 + "…")]
+    assert kinds_and_texts(says("x" * 100_000)) == [(ProgressKind.SAYS, "x" * 8191 + "…")]
 
 
 @pytest.mark.parametrize(

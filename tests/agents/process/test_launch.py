@@ -92,9 +92,9 @@ child = Stage(Path({str(stage.root)!r})).hold(LaunchSpec(argv=("touch", "begun")
 print(child.pid, child.identity, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    pid, identity = done.stdout.split()
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert completed.returncode == -signal.SIGKILL, completed.stderr
+    pid, identity = completed.stdout.split()
     asyncio.run(until(lambda: not signals.is_alive(int(pid), identity)))
     assert list(stage.tree.iterdir()) == []
 

@@ -145,9 +145,9 @@ for _ in range(40):
 log.close()
 print(log.seen, log.dropped, path.stat().st_size)
 """
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "log")], capture_output=True, text=True, check=True
     )
-    seen, dropped, size = map(int, done.stdout.split())
+    seen, dropped, size = map(int, completed.stdout.split())
     assert (seen, dropped) == (40 << 20, 39 << 20)
     assert size <= 2 << 20

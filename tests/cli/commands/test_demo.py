@@ -72,9 +72,9 @@ def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository_and_
 ) -> None:
     before = sorted(path.relative_to(repo) for path in repo.rglob("*"))
     environ = {"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo), "BLACKBIRD_AGENT_CMD": "false"}
-    done = run(tmp_path, "demo", "--auto", "--json", "--dir", "there", **environ)
+    completed = run(tmp_path, "demo", "--auto", "--json", "--dir", "there", **environ)
     there = tmp_path / "there"
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (completed.returncode, completed.stderr) == (0, "")
     assert statuses(there) == {Status.DONE}
     assert sorted(path.relative_to(repo) for path in repo.rglob("*")) == before
     assert list(empty_home.iterdir()) == []
@@ -83,7 +83,7 @@ def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository_and_
     assert (there / "docs/tone.txt").read_text() == "friendly\n"
     assert "Called without a name" in (there / "docs/usage.md").read_text()
     assert_shows_everything(there)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = [json.loads(line) for line in completed.stdout.splitlines()]
     names = {line.get("event", line.get("command")) for line in lines}
     assert {"run_started", "checkpoint", "questions", "decided", "stop", "status"} <= names
 
@@ -130,10 +130,10 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
         )
     (tmp_path / "ignored").write_text("*\n")
     before = (sealed / ".gitconfig").read_bytes()
-    done = run(tmp_path, "demo", "--no-input")
-    assert (done.returncode, done.stderr) == (3, "")
-    assert "  git blackbird decide greet --approve    # approves it; the task is done" in done.stdout
-    assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
+    completed = run(tmp_path, "demo", "--no-input")
+    assert (completed.returncode, completed.stderr) == (3, "")
+    assert "  git blackbird decide greet --approve    # approves it; the task is done" in completed.stdout
+    assert "  git blackbird execute    # goes on with whatever is due" in completed.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
         ".blackbird/.gitignore",
         ".blackbird/tmp/.gitignore",
@@ -148,14 +148,14 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
 def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("precious")
-    done = run(tmp_path, "demo", "--auto", "--dir", "mine")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    completed = run(tmp_path, "demo", "--auto", "--dir", "mine")
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert completed.stderr == (
         f"error: {tmp_path / 'mine'} is not empty\nhint: --dir D names another place for the demo\n"
     )
-    done = run(tmp_path, "demo", "--dir", "mine/file")
-    assert done.returncode == 128
-    assert done.stderr.startswith(f"fatal: cannot make {tmp_path / 'mine' / 'file'}: ")
+    completed = run(tmp_path, "demo", "--dir", "mine/file")
+    assert completed.returncode == 128
+    assert completed.stderr.startswith(f"fatal: cannot make {tmp_path / 'mine' / 'file'}: ")
     assert (tmp_path / "mine" / "file").read_text() == "precious"
 
 

@@ -49,7 +49,7 @@ def live(process: subprocess.Popen[bytes], **fields: Any) -> dict[str, Any]:
     return {"pid": process.pid, "process_identity": identity(process.pid), **fields}
 
 
-def shown(program: Program, *options: str) -> str:
+def log_output(program: Program, *options: str) -> str:
     assert program.run("runs", "t1", *options) == 0
     printed = "".join(program.transcript[1:])
     program.transcript.clear()
@@ -78,7 +78,7 @@ def test_a_log_is_what_the_agent_did(program: Program, repo: Path) -> None:
         + json.dumps(claude_says({"type": "text", "text": "the last line has no end"})),
         "a warning\n",
     )
-    assert shown(program, "--log") == (
+    assert log_output(program, "--log") == (
         f"==> run {FIRST_RUN} of t1, claude <==\n"
         "  says   First I look.\n"
         "  runs   pytest -q\n"
@@ -88,7 +88,7 @@ def test_a_log_is_what_the_agent_did(program: Program, repo: Path) -> None:
         "  [7 more bytes were not kept: execution.logMegabytes]\n"
         f"  [10 bytes on standard error: {WAY} --log --raw]\n"
     )
-    raw = shown(program, "--log", "--raw")
+    raw = log_output(program, "--log", "--raw")
     assert raw.startswith(f'==> stdout of run {FIRST_RUN}: 501 bytes <==\n{{"type": "system"')
     assert raw.endswith(f"==> stderr of run {FIRST_RUN}: 10 bytes <==\na warning\n")
 
@@ -96,13 +96,13 @@ def test_a_log_is_what_the_agent_did(program: Program, repo: Path) -> None:
 def test_both_streams_are_shown_where_a_log_tells_of_no_step(program: Program, repo: Path) -> None:
     save(repo, [task("t1")], [run("t1", provider="claude")])
     log(repo, '{"type":"system"}\nsome text\n', "error: unknown option\n")
-    assert shown(program, "--log") == (
+    assert log_output(program, "--log") == (
         f'==> stdout of run {FIRST_RUN}: 28 bytes <==\n{{"type":"system"}}\nsome text\n'
         f"==> stderr of run {FIRST_RUN}: 22 bytes <==\nerror: unknown option\n"
     )
     followed = '{"type":"system"}\nsome text\nerror: unknown option\n'
-    assert shown(program, "--follow") == followed + OVER
-    assert shown(program, "--follow", "--raw") == followed + OVER
+    assert log_output(program, "--follow") == followed + OVER
+    assert log_output(program, "--follow", "--raw") == followed + OVER
 
 
 @pytest.mark.parametrize("provider", ["command", "gemini", ""])
@@ -111,16 +111,16 @@ def test_what_no_agent_of_ours_prints_as_events_is_shown_as_it_is(
 ) -> None:
     save(repo, [task("t1")], [run("t1", provider=provider)])
     log(repo, lines(step("says", "Hello")))
-    assert shown(program, "--log") == (
+    assert log_output(program, "--log") == (
         f"==> stdout of run {FIRST_RUN}: 54 bytes <==\n{lines(step('says', 'Hello'))}"
         f"==> stderr of run {FIRST_RUN}: 0 bytes <==\n"
     )
-    assert shown(program, "--follow") == lines(step("says", "Hello")) + OVER
+    assert log_output(program, "--follow") == lines(step("says", "Hello")) + OVER
 
 
 def test_a_record_that_holds_its_streams_itself_is_read_as_a_log_is(program: Program, repo: Path) -> None:
     save(repo, [task("t1")], [run("t1", stdout=lines(step("reads", "a.py")), stderr="odd")])
-    assert shown(program, "--log") == (
+    assert log_output(program, "--log") == (
         f"==> run {FIRST_RUN} of t1, demo <==\n  reads  a.py\n"
         f"  [3 bytes on standard error: {WAY} --log --raw]\n"
     )
@@ -165,7 +165,7 @@ def test_no_log_raises_or_steers_a_terminal(program: Program, repo: Path, provid
     data = b"".join(hostile(provider))
     log(repo, data, data[-100_000:])
     for options in (("--log",), ("--follow",), ("--log", "--raw")):
-        text = shown(program, *options)
+        text = log_output(program, *options)
         assert strip_controls(text) == text
 
 
@@ -174,14 +174,14 @@ def test_a_log_that_is_no_file_tells_of_nothing(program: Program, repo: Path) ->
     (repo / LOG).parent.mkdir(parents=True)
     os.mkfifo(repo / f"{LOG}.stdout")
     (repo / f"{LOG}.stderr").mkdir()
-    assert shown(program, "--log").count(": 0 bytes") == 2
-    assert shown(program, "--follow") == OVER
+    assert log_output(program, "--log").count(": 0 bytes") == 2
+    assert log_output(program, "--follow") == OVER
 
 
 def test_following_begins_with_the_last_steps(program: Program, repo: Path) -> None:
     save(repo, [task("t1")], [run("t1")])
     log(repo, lines(*(step("reads", f"file{number}") for number in range(MAX_EARLIER + 1))))
-    told = shown(program, "--follow").splitlines()
+    told = log_output(program, "--follow").splitlines()
     assert told[:2] == [f"  [earlier steps: {WAY} --log]", "  reads  file1"]
     assert told[-2:] == [f"  reads  file{MAX_EARLIER}", OVER.rstrip()]
     assert len(told) == MAX_EARLIER + 2
@@ -195,7 +195,7 @@ def test_of_a_large_log_the_last_part_is_read_and_no_figures_of_it_believed(
     spending = claude_says({"type": "text", "text": "x" * 60})
     spending["message"] |= {"id": "m1", "usage": {"input_tokens": 20_000, "output_tokens": 5}}
     log(repo, lines(claude_says({"type": "text", "text": "x" * 9_000_000}), spending))
-    assert shown(program, "--follow") == (
+    assert log_output(program, "--follow") == (
         f"  [earlier steps: {WAY} --log]\n  says   {'x' * 60}\n  spent  7.0M tokens\n{OVER}"
     )
 
@@ -234,7 +234,7 @@ def test_following_ends_when_nobody_is_left_to_close_the_record(program: Program
     gone: dict[str, Any] = {"pid": 1, "process_identity": "gone"}
     save(repo, [task("t1")], [run("t1", status=RunStatus.RUNNING, **gone)])
     log(repo, lines(step("reads", "a.py")))
-    assert shown(program, "--follow") == (
+    assert log_output(program, "--follow") == (
         "  reads  a.py\n"
         f"2> warning: the process of run {FIRST_RUN} is gone, but its record is still open\n"
         "2> hint: `git blackbird execute` closes it\n"
@@ -267,7 +267,7 @@ print([name for name in sys.modules if name in ("git_blackbird.agents", "asyncio
 def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     save(repo, [task("t1")], [run("t1")])
     log(repo, lines(step("says", "Hello")))
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", AGENT_MODULES, *args],
         cwd=repo,
         env=program_environ(),
@@ -275,8 +275,8 @@ def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
         text=True,
         check=True,
     )
-    assert "registry" not in done.stdout.splitlines()[-1]
-    assert "asyncio" not in done.stdout.splitlines()[-1]
+    assert "registry" not in completed.stdout.splitlines()[-1]
+    assert "asyncio" not in completed.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -284,11 +284,11 @@ def test_no_letter_ends_a_command_whatever_the_locale(repo: Path, encoding: str)
     save(repo, [task("t1", "schön → 漢")], [run("t1")])
     log(repo, lines(step("says", "schön → 漢")))
     for args in (["runs", "t1", "--log"], ["runs", "t1", "--follow"], ["list", "--all"]):
-        done = preloaded.run(
+        completed = preloaded.run(
             [sys.executable, *PROGRAM, *args],
             cwd=repo,
             env=program_environ({"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}),
             capture_output=True,
             check=False,
         )
-        assert (done.returncode, b"sch" in done.stdout) == (0, True), done.stderr
+        assert (completed.returncode, b"sch" in completed.stdout) == (0, True), completed.stderr

@@ -75,11 +75,11 @@ def test_records_in_lines(program: Program, busy: Path) -> None:
 
 
 def printed(repo: Path, *args: str) -> bytes:
-    done = preloaded.run(
+    completed = preloaded.run(
         [sys.executable, *PROGRAM, *args], cwd=repo, env=program_environ(), capture_output=True, check=False
     )
-    assert done.returncode == 0
-    return done.stdout
+    assert completed.returncode == 0
+    return completed.stdout
 
 
 def test_records_that_end_with_nul_quote_nothing(busy: Path) -> None:

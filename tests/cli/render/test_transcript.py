@@ -19,13 +19,13 @@ def usage(tokens: int) -> Usage:
     return Usage(input_tokens=tokens - 1, output_tokens=1)
 
 
-def shown(*steps: Progress, columns: int | None = None) -> str:
+def render_steps(*steps: Progress, columns: int | None = None) -> str:
     transcript = ProgressLog(colored=False)
     return "".join(transcript.render(step, columns) for step in steps)
 
 
 def test_each_step_is_a_block_and_a_message_is_whole() -> None:
-    assert shown(
+    assert render_steps(
         Progress(ProgressKind.SAYS, "I look first.\n\n    parse()\n- then I change it\n"),
         Progress(ProgressKind.READS, "src/parse.py"),
         Progress(ProgressKind.EDITS, "src/parse.py"),
@@ -72,8 +72,11 @@ def test_figures_that_were_said_last_are_not_said_again_and_belong_to_one_run() 
 
 def test_long_lines_are_folded_below_their_text() -> None:
     step = Progress(ProgressKind.SAYS, "one two three four five six seven eight nine ten")
-    assert shown(step, columns=35) == "  says   one two three four five\n         six seven eight nine ten\n"
-    assert shown(step, columns=12).count("\n") == 1
+    assert (
+        render_steps(step, columns=35)
+        == "  says   one two three four five\n         six seven eight nine ten\n"
+    )
+    assert render_steps(step, columns=12).count("\n") == 1
 
 
 def test_only_what_is_not_the_agents_own_is_dim() -> None:
@@ -86,7 +89,7 @@ def test_only_what_is_not_the_agents_own_is_dim() -> None:
 @pytest.mark.parametrize("kind", ProgressKind)
 def test_nothing_in_a_step_steers_a_terminal(kind: ProgressKind) -> None:
     for columns in (None, 40):
-        block = shown(Progress(kind, EVIL * 10), columns=columns)
+        block = render_steps(Progress(kind, EVIL * 10), columns=columns)
         assert strip_controls(block) == block
         assert block.encode().decode() == block
 
@@ -94,11 +97,13 @@ def test_nothing_in_a_step_steers_a_terminal(kind: ProgressKind) -> None:
 @pytest.mark.parametrize("kind", ProgressKind)
 @pytest.mark.parametrize("char", ["x", "\u0301", "漢", "\n", "\x1b[31m"])
 def test_a_step_is_bounded(kind: ProgressKind, char: str) -> None:
-    assert len(shown(Progress(kind, char * 1_000_000), columns=80)) < 300_000
+    assert len(render_steps(Progress(kind, char * 1_000_000), columns=80)) < 300_000
 
 
 def test_a_message_that_is_cut_says_so() -> None:
-    assert shown(Progress(ProgressKind.SAYS, "x" * 20_001)).endswith("x\n         [1 more characters]\n")
+    assert render_steps(Progress(ProgressKind.SAYS, "x" * 20_001)).endswith(
+        "x\n         [1 more characters]\n"
+    )
 
 
 @given(st.text(alphabet="ab 漢\u0301\t.", max_size=200), st.integers(20, 60))

@@ -209,7 +209,7 @@ def words_offered(repo: Path, *words: str) -> list[str]:
         "COMP_CWORD": str(len(words)),
         "_GIT_BLACKBIRD_COMPLETE": "bash_complete",
     }
-    done = preloaded.run(
+    completed = preloaded.run(
         preloaded.PROGRAM,
         cwd=repo,
         env={**os.environ, **question},
@@ -217,7 +217,7 @@ def words_offered(repo: Path, *words: str) -> list[str]:
         text=True,
         check=True,
     )
-    offered = (line.partition(",") for line in done.stdout.splitlines())
+    offered = (line.partition(",") for line in completed.stdout.splitlines())
     return sorted(value for kind, _, value in offered if kind == "plain")
 
 
@@ -226,7 +226,7 @@ def long_options(name: str) -> list[str]:
     assert command is not None
     context = click.Context(command, help_option_names=["-h", "--help"])
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
-    words = {word for one in options for word in (*one.opts, *one.secondary_opts)}
+    words = {word for option in options for word in (*option.opts, *option.secondary_opts)}
     return sorted(word for word in words if word.startswith("--"))
 
 

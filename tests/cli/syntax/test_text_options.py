@@ -39,7 +39,7 @@ def test_bytes_that_are_no_text_are_refused_by_the_options_name(
     planned: Path, command: tuple[str, ...], option: str
 ) -> None:
     before = (planned / "blackbird.plan.json").read_bytes()
-    done = preloaded.run(
+    completed = preloaded.run(
         [sys.executable, *PROGRAM, *command, option, BROKEN],
         cwd=planned,
         env=program_environ({"PYTHONUTF8": "1"}),
@@ -48,8 +48,8 @@ def test_bytes_that_are_no_text_are_refused_by_the_options_name(
         check=False,
         timeout=PATIENCE_SECONDS,
     )
-    said = done.stderr.decode()
-    assert done.returncode == 2, said
+    said = completed.stderr.decode()
+    assert completed.returncode == 2, said
     assert "it is not UTF-8" in said
     assert option in said
     assert (planned / "blackbird.plan.json").read_bytes() == before

@@ -41,17 +41,17 @@ def reviewed(repo: Path) -> Path:
 
 
 def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed: Path) -> None:
-    done = run(reviewed, "execute", told="6\n3\n\nreview AGAIN\n1\n")
-    assert done.stderr == ""
-    assert done.stdout.count(SHOWN + WHY) == 4
-    assert done.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
-    assert "5) View full diff\n6) Review again\nSelect option: 6\nrunning " in done.stdout
+    completed = run(reviewed, "execute", told="6\n3\n\nreview AGAIN\n1\n")
+    assert completed.stderr == ""
+    assert completed.stdout.count(SHOWN + WHY) == 4
+    assert completed.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
+    assert "5) View full diff\n6) Review again\nSelect option: 6\nrunning " in completed.stdout
     assert (
         "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
         "A blank first line asks for what the reviewers found.\n\nasked for what the reviewers found\n"
         "changes to a requested\nresuming a "
-    ) in done.stdout
-    assert "Select option: 1\napproved a\nevery task is done\n" in done.stdout
+    ) in completed.stdout
+    assert "Select option: 1\napproved a\nevery task is done\n" in completed.stdout
     first, second = runs_of(reviewed, "a")
     assert "[Spec Critical] x.txt:1" in (first.decision_feedback or "")
     assert (first.requested_by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
@@ -85,22 +85,22 @@ def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> 
 
 def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     configure(reviewed, reviews__maxIterations="2")
-    done = run(reviewed, "execute", "--json")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 3
-    types = [one["type"] for one in events if one["event"] == "run_started"]
+    completed = run(reviewed, "execute", "--json")
+    events = [json.loads(line) for line in completed.stdout.splitlines()]
+    assert completed.returncode == 3
+    types = [event["type"] for event in events if event["event"] == "run_started"]
     assert types[:1] + sorted(types[1:3]) + types[3:4] + sorted(types[4:]) == [
         *("execute", "code_review", "spec_review"),
         *("execute", "code_review", "spec_review"),
     ]
-    first, second = (one for one in events if one["event"] == "reviews_ended")
+    first, second = (event for event in events if event["event"] == "reviews_ended")
     sent, asked = runs_of(reviewed, "a")
     assert (first["run"], first["round"], first["maxRounds"]) == (sent.id, 1, 2)
     assert (first["decisionState"], first["reasons"]) == ("changes_requested", [])
     assert first["review"]["overall"] == "SPEC_CRITICAL"
     assert (second["run"], second["round"], second["decisionState"]) == (asked.id, 2, "pending")
     assert second["reasons"] == ["issues are left after round 2 of 2 (reviews.maxIterations)"]
-    (checkpoint,) = (one for one in events if one["event"] == "checkpoint")
+    (checkpoint,) = (event for event in events if event["event"] == "checkpoint")
     assert checkpoint["review"] == second["review"]
     assert checkpoint["reasons"] == second["reasons"]
     assert "[Spec Critical] x.txt:1" in checkpoint["suggestedRequest"]
@@ -112,6 +112,6 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
         "help": "has the change reviewed again",
         "blockedReason": None,
     }
-    ended = [one for one in events if one["event"] == "run_ended" and one["type"] == "spec_review"]
+    ended = [event for event in events if event["event"] == "run_ended" and event["type"] == "spec_review"]
     assert [one["reviewResult"]["verdict"] for one in ended] == ["ISSUES", "ISSUES"]
     assert events[-1]["nextSteps"][-1] == "git blackbird review run a"

@@ -122,8 +122,11 @@ def test_the_second_checkpoint_shows_what_changed_since_the_request(demo_repo: P
     text = settled(run(demo_repo, "execute", told="3\nA second line,\nplease.\n\n6\n").stdout)
     _, second = text.split("Task review checkpoint\n")[1:]
     assert second.startswith(SECOND_CHECKPOINT)
-    done = run(demo_repo, "runs", "a", "--diff", "--since-request")
-    assert (done.returncode, done.stdout.splitlines()[-3:]) == (0, ["@@ -1 +1,2 @@", " one", "+two"])
+    completed = run(demo_repo, "runs", "a", "--diff", "--since-request")
+    assert (completed.returncode, completed.stdout.splitlines()[-3:]) == (
+        0,
+        ["@@ -1 +1,2 @@", " one", "+two"],
+    )
     left_open = run(demo_repo, "execute", "--no-input")
     assert "git blackbird runs a --diff --since-request" in left_open.stdout
 
@@ -136,7 +139,7 @@ def test_json_tells_what_changed_since_the_request(demo_repo: Path) -> None:
     (second,) = checkpoints(run(demo_repo, "resume", "a", "-m", "more", "--json"))
     since = second["sinceRequest"]
     assert since["request"] == "more"
-    assert [(one["status"], one["additions"]) for one in since["summary"]["changes"]] == [("M", 1)]
+    assert [(change["status"], change["additions"]) for change in since["summary"]["changes"]] == [("M", 1)]
     assert since["trees"]["head"] == second["trees"]["head"]
     assert second["choices"][-1]["command"] == "git blackbird runs a --diff --since-request"
 
@@ -157,15 +160,15 @@ def checkpoints(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 def test_what_changed_since_a_request_needs_a_request(demo_repo: Path, args: list[str], message: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     run(demo_repo, "execute", "--no-input")
-    done = run(demo_repo, "runs", *args)
-    assert done.returncode != 0
-    assert done.stderr.startswith(message)
+    completed = run(demo_repo, "runs", *args)
+    assert completed.returncode != 0
+    assert completed.stderr.startswith(message)
 
 
 def test_line_mode_reads_numbers_and_labels(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    done = run(demo_repo, "execute", told="9\nview FULL diff\napprove and CONTINUE\n")
-    assert settled(done.stdout) == (
+    completed = run(demo_repo, "execute", told="9\nview FULL diff\napprove and CONTINUE\n")
+    assert settled(completed.stdout) == (
         "starting a (run 0123456789abcdef, demo)\ncompleted a: 1 file, +2 -0, 0s\n"
         + CHECKPOINT
         + OFFERS
@@ -175,30 +178,30 @@ def test_line_mode_reads_numbers_and_labels(demo_repo: Path) -> None:
         + OFFERS
         + "Select option: approve and CONTINUE\napproved a\nevery task is done\n"
     )
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert (completed.stderr, completed.returncode) == ("", 0)
 
 
 def test_line_mode_reads_a_change_request_to_the_blank_line(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     told = "3\nno\n/cancel\n3\n\n  first line  \n\tsecond\n\n2\n"
-    done = run(demo_repo, "execute", told=told)
+    completed = run(demo_repo, "execute", told=told)
     request = "Change request (end with a blank line, /cancel to go back):\n"
     assert (
         OFFERS
         + f"Select option: 3\n{request}no\n/cancel\n"
         + OFFERS
         + f"Select option: 3\n{request}\nchange request cannot be empty\n{request}"
-    ) in done.stdout
+    ) in completed.stdout
     first, second = runs_of(demo_repo, "a")
     assert first.decision_feedback == "  first line  \n\tsecond"
     assert second.decision_state is DecisionState.APPROVED_QUIT
-    assert done.returncode == 0
+    assert completed.returncode == 0
 
 
 def test_line_mode_asks_questions(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch\nanswered tongue t.txt"))
-    done = run(demo_repo, "execute", "--no-stop", told="\n7\n2\n")
-    assert settled(done.stdout) == (
+    completed = run(demo_repo, "execute", "--no-stop", told="\n7\n2\n")
+    assert settled(completed.stdout) == (
         "starting a (run 0123456789abcdef, demo)\n"
         "a is waiting for user input\n"
         "a - Task a asks:\n"
@@ -210,7 +213,7 @@ def test_line_mode_asks_questions(demo_repo: Path) -> None:
         "completed a: 1 file, +1 -0, 0s\n"
         "every task is done\n"
     )
-    assert done.returncode == 0
+    assert completed.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -219,19 +222,19 @@ def test_line_mode_asks_questions(demo_repo: Path) -> None:
 )
 def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told: str, answer: str) -> None:
     put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch\nanswered tongue t.txt"))
-    done = run(demo_repo, "execute", "--no-stop", told=told)
-    assert done.returncode == 0
+    completed = run(demo_repo, "execute", "--no-stop", told=told)
+    assert completed.returncode == 0
     assert (demo_repo / "t.txt").read_text() == f"{answer}\n"
-    assert [one.value for one in runs_of(demo_repo, "a")[-1].answers] == [answer]
+    assert [answer.value for answer in runs_of(demo_repo, "a")[-1].answers] == [answer]
 
 
 @pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])
 def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING), leaf("b"))
-    done = run(demo_repo, "execute", told=told)
-    assert done.returncode == 3
-    assert len(done.stdout) < 3000
-    assert "a decision is due on a" in done.stdout
+    completed = run(demo_repo, "execute", told=told)
+    assert completed.returncode == 3
+    assert len(completed.stdout) < 3000
+    assert "a decision is due on a" in completed.stdout
     (only,) = runs_of(demo_repo, "a")
     assert only.decision_state is DecisionState.PENDING
     assert runs_of(demo_repo, "b") == ()
@@ -240,7 +243,7 @@ def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: st
 def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     with subprocess.Popen(["yes", "perhaps"], stdout=subprocess.PIPE) as endless:
-        done = preloaded.run(
+        completed = preloaded.run(
             [sys.executable, *PROGRAM, "execute"],
             cwd=demo_repo,
             env=program_environ(),
@@ -250,22 +253,22 @@ def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) 
             timeout=PATIENCE_SECONDS,
         )
         endless.kill()
-    assert done.returncode == 3
-    assert len(done.stdout) < 10_000
+    assert completed.returncode == 3
+    assert len(completed.stdout) < 10_000
 
 
 def test_w24_the_end_of_input_at_a_question_stops_with_4(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask name Whose name?"))
-    done = run(demo_repo, "execute")
-    assert done.returncode == 4
+    completed = run(demo_repo, "execute")
+    assert completed.returncode == 4
     assert runs_of(demo_repo, "a")[-1].status is RunStatus.WAITING_USER
 
 
 def test_no_input_asks_nothing_even_if_there_is_input(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    done = run(demo_repo, "execute", "--no-input", told="1\n")
-    assert done.returncode == 3
-    assert "Select option" not in done.stdout
+    completed = run(demo_repo, "execute", "--no-input", told="1\n")
+    assert completed.returncode == 3
+    assert "Select option" not in completed.stdout
 
 
 def test_a_decision_from_elsewhere_ends_a_question_that_waits_for_input(demo_repo: Path) -> None:
@@ -292,9 +295,9 @@ def test_a_decision_from_elsewhere_ends_a_question_that_waits_for_input(demo_rep
 
 def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    done = run(demo_repo, "execute", "--json")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 3
+    completed = run(demo_repo, "execute", "--json")
+    events = [json.loads(line) for line in completed.stdout.splitlines()]
+    assert completed.returncode == 3
     assert [event["event"] for event in events] == [
         "run_started",
         "progress",
@@ -325,19 +328,21 @@ def test_json_streams_output_as_text(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     configure(repo, agent="command", command__run=r"cat >/dev/null; printf 'a\377b\n'; touch made")
     put_plan(repo, leaf("a"))
-    done = run(repo, "execute", "--json", "--stream")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    completed = run(repo, "execute", "--json", "--stream")
+    events = [json.loads(line) for line in completed.stdout.splitlines()]
     texts = [event["text"] for event in events if event["event"] == "output"]
     assert "".join(texts) == "a\ufffdb\n"
-    assert done.returncode == 0
+    assert completed.returncode == 0
 
 
 def test_json_tells_the_questions(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch"))
-    done = run(demo_repo, "execute", "--json")
-    (asked,) = [event for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "questions"]
+    completed = run(demo_repo, "execute", "--json")
+    (asked,) = [
+        event for event in map(json.loads, completed.stdout.splitlines()) if event["event"] == "questions"
+    ]
     assert asked["questions"] == [{"id": "tongue", "prompt": "Which?", "options": ["English", "Deutsch"]}]
-    assert done.returncode == 4
+    assert completed.returncode == 4
 
 
 def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
@@ -346,8 +351,8 @@ def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
     configure(repo, agent="command", command__run=f"{script}; touch made")
     agree_to_agent(repo)
     put_plan(repo, leaf("a"))
-    done = run(repo, "execute", "--stream")
-    assert settled(done.stdout) == (
+    completed = run(repo, "execute", "--stream")
+    assert settled(completed.stdout) == (
         "starting a (run 0123456789abcdef, command)\n"
         "red end\n50%\n100%\nlast\n"
         "completed a: 1 file, +0 -0, 0s\n"
@@ -357,8 +362,8 @@ def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
 
 def test_stream_shows_the_steps_of_an_agent_that_prints_events(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING + "\ncommit all of it"))
-    done = run(demo_repo, "execute", "--stream", "--no-stop")
-    assert settled(done.stdout) == (
+    completed = run(demo_repo, "execute", "--stream", "--no-stop")
+    assert settled(completed.stdout) == (
         "starting a (run 0123456789abcdef, demo)\n"
         "  edits  src/one.py\n"
         "  says   I wrote it.\n"
@@ -367,13 +372,13 @@ def test_stream_shows_the_steps_of_an_agent_that_prints_events(demo_repo: Path) 
         "completed a: 1 file, +2 -0, 0s\n"
         "every task is done\n"
     )
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert (completed.stderr, completed.returncode) == ("", 0)
 
 
 def test_json_streams_events_as_they_were_printed_beside_the_steps(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    done = run(demo_repo, "execute", "--json", "--stream", "--no-stop")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    completed = run(demo_repo, "execute", "--json", "--stream", "--no-stop")
+    events = [json.loads(line) for line in completed.stdout.splitlines()]
     (record,) = runs_of(demo_repo, "a")
     log = demo_repo / f".blackbird/runs/a/logs/{record.id}.stdout"
     assert "".join(event["text"] for event in events if event["event"] == "output") == log.read_text()
@@ -462,7 +467,7 @@ def test_an_interrupted_question_waits_for_no_input(demo_repo: Path) -> None:
 def test_standard_streams_that_are_closed_lead_nowhere(demo_repo: Path, closed: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     command = f'exec "$0" -m git_blackbird execute --stream {closed}'
-    done = subprocess.run(
+    completed = subprocess.run(
         ["/bin/sh", "-c", command, sys.executable],
         cwd=demo_repo,
         env=program_environ(),
@@ -471,5 +476,5 @@ def test_standard_streams_that_are_closed_lead_nowhere(demo_repo: Path, closed: 
         check=False,
         timeout=PATIENCE_SECONDS,
     )
-    assert (done.returncode, done.stderr) == (3, b"")
+    assert (completed.returncode, completed.stderr) == (3, b"")
     assert runs_of(demo_repo, "a")[-1].decision_state is DecisionState.PENDING

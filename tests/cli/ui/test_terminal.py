@@ -63,7 +63,7 @@ def last_run(repo: Path, task_id: str = "a") -> Run:
 
 
 def decide_elsewhere(repo: Path, *args: str) -> None:
-    done = preloaded.run(
+    completed = preloaded.run(
         [sys.executable, *PROGRAM, "decide", *args],
         cwd=repo,
         env=program_environ(),
@@ -71,7 +71,7 @@ def decide_elsewhere(repo: Path, *args: str) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
 
 
 DECIDED = {

@@ -39,6 +39,7 @@ from tests.controller.support import (
     QUIT,
     REJECT,
     Person,
+    changes,
     configure,
     execute,
     leaf,
@@ -130,7 +131,10 @@ def test_each_approval_is_a_commit_of_its_task_and_run(gated: Path) -> None:
     )
     told = [event for event in person.events if isinstance(event, Decided)]
     assert [event.commit for event in told] == [ApprovalCommit(oids[1], 2), ApprovalCommit(oids[0], 1)]
-    assert [one.commit for one in person.checkpoints] == [CommitPreview(2, "main"), CommitPreview(1, "main")]
+    assert [checkpoint.commit for checkpoint in person.checkpoints] == [
+        CommitPreview(2, "main"),
+        CommitPreview(1, "main"),
+    ]
     assert clean(gated)
 
 
@@ -187,7 +191,9 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
     person = Mending()
     assert execute(gated, person).reason == StopReason.COMPLETED
     obstacle = "x.txt: it was edited after the run, by hand or by another task"
-    foreseen = [one.commit.obstacles for one in person.checkpoints if one.commit is not None]
+    foreseen = [
+        checkpoint.commit.obstacles for checkpoint in person.checkpoints if checkpoint.commit is not None
+    ]
     assert foreseen == [(), (obstacle,)]
     assert [event for event in person.events if isinstance(event, Notice)] == [
         Notice(
@@ -255,10 +261,10 @@ def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path,
         commit(waiting, {"a.txt": "four\n"})
     options = ["--no-edit"] if command == "revert" else []
     subprocess.run(["git", command, *options, target], cwd=waiting, capture_output=True, check=False)
-    said = refused(waiting)
-    assert f"\n- a {command} is in progress\n" in said.message
+    refusal = refused(waiting)
+    assert f"\n- a {command} is in progress\n" in refusal.message
     ways = f"(`git {command} --continue` or `git {command} --abort`)"
-    assert (said.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
+    assert (refusal.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
     git(waiting, command, "--abort")
     git(waiting, "checkout", "-q", "main")
     approve(waiting)
@@ -304,9 +310,9 @@ def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
     execute(gated, Person())
     for mark in marks:
         git(gated, "update-index", f"--{mark}", "b$c.txt")
-    said = refused(gated).message
+    message = refused(gated).message
     assert hint_of(gated).startswith("clear these flags with the commands above first and approve again; ")
-    name, _, way = said.partition("; to clear that: ")
+    name, _, way = message.partition("; to clear that: ")
     assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
     subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
     approve(gated)
@@ -677,7 +683,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
 def cut_off_lines(repo: Path) -> list[str]:
     """What ``status`` says of a cut-off approval, and that looking changes nothing."""
     before = {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    said = preloaded.run(
+    completed = preloaded.run(
         [sys.executable, *PROGRAM, "status"],
         cwd=repo,
         env=program_environ(),
@@ -686,7 +692,7 @@ def cut_off_lines(repo: Path) -> list[str]:
         check=True,
     )
     assert before == {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    _, _, rest = said.stdout.partition("an approval was interrupted\n")
+    _, _, rest = completed.stdout.partition("an approval was interrupted\n")
     return rest.splitlines()
 
 
@@ -833,6 +839,83 @@ def test_edits_of_an_undecided_task_are_named_with_the_decision_that_comes_first
     with pytest.raises(ApprovalRefusedError) as raised:
         approve(gated, "m1")
     assert "waits for a decision" not in raised.value.message
+
+
+def interleave(repo: Path, first: str, between: str, again: str) -> None:
+    """Let m1 work, then m2, then m1 once more, with both decisions pending at the end."""
+    put_plan(repo, leaf("m1", f"{first}\non-feedback {again}"), leaf("m2", between))
+    execute(repo, Person(), "m1")
+    execute(repo, Person(), "m2")
+    record_decision(open_at(repo), "m1", changes("more"))
+    execute(repo, Person(), "m1")
+
+
+def refusal_of(repo: Path, task_id: str) -> str:
+    """Approve, and return the refusal with its hint."""
+    with pytest.raises(ApprovalRefusedError) as raised:
+        approve(repo, task_id)
+    return f"{raised.value.message}\n{raised.value.hint}"
+
+
+def test_of_two_tasks_that_alternate_on_a_file_the_one_that_began_there_is_decided_first(gated: Path) -> None:
+    interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
+    assert "decide m1 first (`git blackbird decide m1 --approve`) and approve again" in refusal_of(
+        gated, "m2"
+    )
+    assert approve(gated, "m1").commit is not None
+    assert git(gated, "show", "HEAD:a.txt").splitlines() == ["one", "first", "second", "third"]
+    committed = approve(gated, "m2").commit
+    assert committed is not None
+    assert (committed.oid, status(gated, "m2"), clean(gated)) == (None, Status.DONE, True)
+
+
+def test_edits_from_before_both_are_of_neither(gated: Path) -> None:
+    write(gated, {"a.txt": "one\nmine\n"})
+    interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
+    own = refusal_of(gated, "m1")
+    assert "m2" not in own
+    assert "commit your own edits from before the run by themselves first" in own
+
+
+def test_the_last_of_two_that_alternate_commits_on_top_of_the_other(gated: Path) -> None:
+    interleave(
+        gated,
+        "append a.txt first",
+        "append a.txt second\non-feedback append a.txt fourth",
+        "append a.txt third",
+    )
+    record_decision(open_at(gated), "m2", changes("more"))
+    execute(gated, Person(), "m2")
+    steps = refusal_of(gated, "m1").splitlines()
+    aside = [step.strip() for step in steps if step.startswith("  ")]
+    assert aside[1] == "git blackbird decide m1 --approve"
+    subprocess.run(["sh", "-c", aside[0]], cwd=gated, check=True)
+    assert approve(gated, "m1").commit is not None
+    subprocess.run(["sh", "-c", aside[2]], cwd=gated, check=True)
+    assert approve(gated, "m2").commit is not None
+    assert git(gated, "show", "HEAD^:a.txt").splitlines() == ["one", "first", "second", "third"]
+    assert git(gated, "show", "HEAD:a.txt").splitlines() == ["one", "first", "second", "third", "fourth"]
+
+
+def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_together(gated: Path) -> None:
+    interleave(
+        gated,
+        "append a.txt first",
+        "append a.txt second\nappend b.txt second",
+        "append b.txt third",
+    )
+    together = "git add -- a.txt b.txt && git commit -m TEXT -- a.txt b.txt"
+    for task_id, other in (("m1", "m2"), ("m2", "m1")):
+        refusal = refusal_of(gated, task_id)
+        assert "m1 and m2 each changed what the other had changed" in refusal
+        assert together in refusal
+        assert f"decide {other} first" not in refusal
+    subprocess.run(["sh", "-c", together], cwd=gated, check=True)
+    for task_id in ("m1", "m2"):
+        committed = approve(gated, task_id).commit
+        assert committed is not None
+        assert committed.oid is None
+    assert clean(gated)
 
 
 def test_the_commit_of_a_killed_approval_is_taken_back_by_a_revert_once_it_is_rejected(

@@ -91,7 +91,7 @@ def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Pa
     assert "x.txt has no two" in (first.decision_feedback or "")
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert [one.review_round for one in (first, second)] == [1, 2]
-    assert sorted(one.review_round or 0 for one in reviews(demo)) == [1, 1, 2, 2]
+    assert sorted(review.review_round or 0 for review in reviews(demo)) == [1, 1, 2, 2]
     assert (demo / "x.txt").read_text() == "one\ntwo\n"
 
 
@@ -135,7 +135,7 @@ def test_a_missing_reviewer_is_tried_twice_and_is_never_an_approval(demo: Path, 
 def test_the_second_try_hears_what_was_wrong_with_the_first(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\nspec-answer-once <spec-review>"))
     assert execute(demo).text == "every task is done"
-    assert [one.run_type for one in reviews(demo)].count(RunType.SPEC_REVIEW) == 2
+    assert [review.run_type for review in reviews(demo)].count(RunType.SPEC_REVIEW) == 2
 
 
 def test_minor_notes_block_nothing(demo: Path) -> None:
@@ -176,7 +176,7 @@ def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) 
     loop = execute_loop(workspace, Impatient(), [], None)
     stop = run_to_stop(workspace, loop)
     assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
-    assert [(one.status, one.terminal_reason) for one in reviews(demo)] == [
+    assert [(review.status, review.terminal_reason) for review in reviews(demo)] == [
         (RunStatus.FAILED, TerminalReason.INTERRUPTED)
     ] * 2
     assert (runs_of(demo)[0].review_state, status(demo, "a")) == (ReviewState.DUE, Status.IN_PROGRESS)
@@ -238,7 +238,7 @@ class Retrying(Person):
 
 
 def reviewers(repo: Path) -> list[tuple[str, bool]]:
-    return [(one.run_type.value, one.review_result is not None) for one in reviews(repo)]
+    return [(review.run_type.value, review.review_result is not None) for review in reviews(repo)]
 
 
 def test_reviews_that_clear_on_a_retry_finish_the_task_where_checkpoints_are_off(demo: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_retry_asks_only_the_reviewer_that_is_missing(demo: Path) -> None:
     found = reviewers(demo)
     assert sorted(found[:3]) == [("code_review", False), ("code_review", False), ("spec_review", True)]
     assert found[3:] == [("code_review", True)]
-    (spec,) = (one for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW)
+    (spec,) = (review for review in reviews(demo) if review.run_type is RunType.SPEC_REVIEW)
     assert f"keeping the spec review of a (run {spec.id})" in person.notices()
     merged = merged_or_none(runs_of(demo)[0])
     assert merged is not None
@@ -289,7 +289,7 @@ def test_with_checkpoints_a_cleared_retry_says_why_a_decision_is_due(demo: Path)
     configure(demo, execution__stopAfterEachTask="true")
     person = Retrying(APPROVE)
     assert execute(demo, person).text == "every task is done"
-    assert [(one.reasons, one.is_doubtful) for one in person.checkpoints] == [
+    assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
         (
             ("the code review is missing: the answer has no <code-review> element",),
             True,
@@ -319,7 +319,7 @@ def test_a_review_that_was_finished_when_the_other_was_interrupted_is_kept(demo:
     assert run_to_stop(workspace, loop).reason is StopReason.INTERRUPTED
     configure(demo, reviews__timeoutSeconds="5")
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
-    assert [one.run_type for one in reviews(demo)].count(RunType.SPEC_REVIEW) == 1
+    assert [review.run_type for review in reviews(demo)].count(RunType.SPEC_REVIEW) == 1
 
 
 def test_a_pending_change_is_reviewed_by_hand_and_decided_by_the_rule(demo: Path) -> None:
@@ -383,7 +383,7 @@ def test_an_answer_too_long_to_be_read_whole_is_no_approval(demo: Path) -> None:
         echo "{approval}" """,
     )
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
-    errors = {one.error for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW}
+    errors = {review.error for review in reviews(demo) if review.run_type is RunType.SPEC_REVIEW}
     assert errors == {"the reviewer's answer is too long"}
 
 
@@ -439,4 +439,4 @@ def test_files_are_named_as_in_the_worktree_wherever_a_reviewer_looked(demo: Pat
     execute(demo)
     merged = merged_or_none(runs_of(demo)[-1])
     assert merged is not None
-    assert {one.file for one in merged.findings} == {"x.txt"}
+    assert {finding.file for finding in merged.findings} == {"x.txt"}

@@ -36,7 +36,7 @@ def reviews(repo: Path) -> list[Run]:
 
 
 def ends(repo: Path) -> list[tuple[RunStatus, TerminalReason | None]]:
-    return [(one.status, one.terminal_reason) for one in reviews(repo)]
+    return [(review.status, review.terminal_reason) for review in reviews(repo)]
 
 
 def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
@@ -108,7 +108,7 @@ def test_both_are_stopped_where_the_task_is_begun_anew(demo: Path) -> None:
     assert_both_are_closed(demo, left, person)
     assert ends(demo) == [LOST, LOST, MADE, MADE]
     overtaken, made = runs_of(demo, "a")
-    assert [one.reviewed_run for one in reviews(demo)] == [overtaken.id] * 2 + [made.id] * 2
+    assert [review.reviewed_run for review in reviews(demo)] == [overtaken.id] * 2 + [made.id] * 2
 
 
 def test_both_are_stopped_where_a_change_that_is_done_was_only_looked_at(demo: Path) -> None:

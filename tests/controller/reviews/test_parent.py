@@ -90,7 +90,7 @@ def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
     return open_at(repo).store.records.history(TaskId(task_id)).own
 
 
-def owed(repo: Path) -> dict[str, str]:
+def feedback_of(repo: Path) -> dict[str, str]:
     return {str(task_id): one.feedback for task_id, one in open_at(repo).plan_state().feedback.items()}
 
 
@@ -150,7 +150,7 @@ def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_sess
     )
     assert (failed.parent_review_passed, failed.parent_review_resume_task_ids) == (False, ("a",))
     assert status(demo, "p") is Status.WAITING_USER
-    assert owed(demo) == {"a": "a.txt needs a second line"}
+    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
     assert on_disk(demo) == ["a"]
 
     again = execute(demo)
@@ -386,7 +386,7 @@ def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path)
     deep(demo, "require b.txt 2 | mid | all of it twice", "require a.txt 1")
     stop = execute(demo)
     assert stop.next_steps == ("git blackbird resume a", "git blackbird resume b")
-    assert owed(demo) == {"a": "all of it twice", "b": "all of it twice"}
+    assert feedback_of(demo) == {"a": "all of it twice", "b": "all of it twice"}
     assert resume(demo, "a").next_steps == ("git blackbird resume b",)
     assert status(demo, "mid") is Status.WAITING_USER
     assert resume(demo, "b").reason is StopReason.COMPLETED
@@ -497,7 +497,7 @@ def test_with_the_gate_off_nothing_is_reviewed_and_switching_settles(demo: Path)
     assert execute(demo).reason is REQUIRED
     configure(demo, execution__parentReviewEnabled="false")
     assert execute(demo).text == "every task is done"
-    assert owed(demo) == {"a": "a.txt needs a second line"}
+    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
     configure(demo, execution__parentReviewEnabled="true")
     assert execute(demo).reason is REQUIRED
     assert status(demo, "p") is Status.WAITING_USER
@@ -563,7 +563,7 @@ def test_feedback_that_was_not_written_yet_is_written_before_anything_else_chang
     family(demo)
     execute(demo)
     (demo / ".blackbird/parent-review-feedback/a.json").unlink()
-    assert owed(demo) == {"a": "a.txt needs a second line"}
+    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
     edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
     assert on_disk(demo) == ["a"]
     set_status(open_at(demo), "a", Status.TODO)
@@ -582,7 +582,7 @@ def test_feedback_whose_child_was_just_saved_as_done_is_owed_no_more(demo: Path)
     settled_at = open_at(demo).store.plan().tasks[TaskId("a")].updated_at
     with open_at(demo).store.transaction() as transaction:
         transaction.save_feedback(TaskId("a"), kept.settled(settled_at))
-    assert owed(demo) == {}
+    assert feedback_of(demo) == {}
     edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
     assert on_disk(demo) == []
 
@@ -680,7 +680,7 @@ def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> 
             "git blackbird review dismiss p --reason TEXT",
         ),
     )
-    assert owed(demo) == {"b": B_IS_TOLD}
+    assert feedback_of(demo) == {"b": B_IS_TOLD}
 
 
 def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_same(demo: Path) -> None:
@@ -729,7 +729,7 @@ def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) ->
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
     (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
-    assert owed(demo)["b"] == B_IS_TOLD
+    assert feedback_of(demo)["b"] == B_IS_TOLD
     resume(demo, "a")
     (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
     stop = execute(demo)
@@ -863,7 +863,7 @@ def test_a_skipped_child_that_is_to_be_done_after_all_reopens_its_parent(demo: P
 def test_a_verdict_is_about_the_children_that_are_not_skipped(demo: Path) -> None:
     skipping(demo, ASKS_FOR_LINE)
     assert execute(demo).reason is REQUIRED
-    assert owed(demo) == {"a": "a.txt needs a second line"}
+    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
     resume(demo, "a")
     assert status(demo, "p") is Status.DONE
 
@@ -871,7 +871,7 @@ def test_a_verdict_is_about_the_children_that_are_not_skipped(demo: Path) -> Non
 def test_a_reviewer_that_flags_a_skipped_child_gave_no_verdict(demo: Path) -> None:
     skipping(demo, ASKS_FOR_LINE.replace("| a |", "| b |"))
     assert execute(demo).reason is REQUIRED
-    assert owed(demo) == {}
+    assert feedback_of(demo) == {}
     assert "is not a child of this parent" in (reviews(demo)[0].error or "")
 
 
@@ -935,10 +935,10 @@ def test_feedback_that_an_unavailable_agent_did_not_hear_is_still_owed(demo: Pat
     fake.chmod(0o755)
     configure(demo, agent="claude", claude__path=str(fake), execution__acceptNoChange="true")
     assert execute(demo).reason is REQUIRED
-    assert owed(demo) == {"a": "add a second line"}
+    assert feedback_of(demo) == {"a": "add a second line"}
     (demo.parent / "logged-out").touch()
     assert resume_all(demo, "p").reason is StopReason.AGENT_UNAVAILABLE
-    assert (status(demo, "a"), owed(demo)) == (Status.DONE, {"a": "add a second line"})
+    assert (status(demo, "a"), feedback_of(demo)) == (Status.DONE, {"a": "add a second line"})
     (demo.parent / "logged-out").unlink()
     assert resume_all(demo, "p").reason is REQUIRED
     assert [run.prompt is not None and "add a second line" in run.prompt for run in runs_of(demo, "a")] == [

@@ -100,7 +100,9 @@ def test_a_commit_is_a_run_with_a_decision_due(gated: Path) -> None:
     assert {name: getattr(run, name) for name in facts} == facts
     assert run.completed_at is not None
     assert run.review_summary is not None
-    assert [(one.status, one.path) for one in run.review_summary.changes] == [(FileStatus.ADDED, "a.txt")]
+    assert [(change.status, change.path) for change in run.review_summary.changes] == [
+        (FileStatus.ADDED, "a.txt")
+    ]
     assert run_trees(gated, run.id) == (run.base_tree, run.head_tree)
     assert status(gated, "a") == Status.WAITING_USER
 

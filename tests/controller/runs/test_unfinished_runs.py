@@ -384,7 +384,7 @@ def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path
     person = Person()
     assert execute(repo, person).reason is StopReason.DECISION_REQUIRED
     assert started(person) == [("a", True)]
-    assert [one.run.id for one in person.checkpoints] == [runs_of(repo, "a")[0].id]
+    assert [checkpoint.run.id for checkpoint in person.checkpoints] == [runs_of(repo, "a")[0].id]
     assert execute(repo, Person([APPROVE])).text == "every task is done"
 
 

@@ -44,8 +44,8 @@ def test_the_script_takes_back_exactly_the_change(repo: Path, is_tracked: bool) 
     write(repo, {"mine": "2\n", "mine too": "2\n"})
     expected = listing(repo, base) | {"mine": "100644 2", "mine too": "100644 2"}
     (repo / "below").mkdir()
-    done = run_script(repo / "below", repo, pair)
-    assert (done.returncode, done.stderr) == (0, b"")
+    completed = run_script(repo / "below", repo, pair)
+    assert (completed.returncode, completed.stderr) == (0, b"")
     assert listing(repo, tree_of(repo)) == expected
 
 
@@ -69,9 +69,9 @@ def test_the_script_never_overwrites_what_came_after_it_was_written(
     pair = change_after(repo, before)
     write(repo, now)
     later = listing(repo, tree_of(repo))
-    done = run_script(repo, repo, pair)
-    assert done.returncode != 0
-    assert b"error: f: " in done.stderr
+    completed = run_script(repo, repo, pair)
+    assert completed.returncode != 0
+    assert b"error: f: " in completed.stderr
     assert listing(repo, tree_of(repo)) == later
 
 
@@ -111,8 +111,8 @@ def test_a_submodule_goes_back_to_its_commit_unless_it_moved_on(repo: Path, tmp_
     shutil.rmtree(repo / "gone")
     pair = change_after(repo, base)
     commit(repo / "moved", {"file": "mine"})
-    done = run_script(repo, repo, pair)
-    assert done.stderr == b"./moved: its commit is another by now; it is left as it is\n"
+    completed = run_script(repo, repo, pair)
+    assert completed.stderr == b"./moved: its commit is another by now; it is left as it is\n"
     assert changed_paths(found(repo), change_after(repo, base)) == {b"moved", b"gone"}
     assert plan_undo(found(repo), pair, [], None).repositories == (b"gone",)
 

@@ -49,8 +49,8 @@ def test_a_failure_without_words_names_command_and_status(repo: Path) -> None:
 
 
 def test_a_failure_is_an_answer_where_it_was_asked_for(repo: Path) -> None:
-    done = run_git(["symbolic-ref", "-q", "refs/x"], cwd=repo, environ=os.environ, check=False)
-    assert done.code == 1
+    completed = run_git(["symbolic-ref", "-q", "refs/x"], cwd=repo, environ=os.environ, check=False)
+    assert completed.code == 1
 
 
 def test_git_speaks_english_and_takes_no_optional_locks(repo: Path) -> None:
@@ -63,9 +63,9 @@ def test_a_grandchild_that_keeps_the_pipes_is_not_waited_for(repo: Path, tmp_pat
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     alias = f"alias.leave=!(read line <'{gate}') & echo gone"
-    done = run_git(["-c", alias, "leave"], cwd=repo, environ=os.environ)
+    completed = run_git(["-c", alias, "leave"], cwd=repo, environ=os.environ)
     gate.write_text("now\n")
-    assert (done.code, done.out) == (0, b"gone\n")
+    assert (completed.code, completed.out) == (0, b"gone\n")
 
 
 def test_when_the_time_is_up_the_whole_group_is_killed(repo: Path, tmp_path: Path) -> None:
@@ -109,12 +109,12 @@ def test_importing_the_rooms_fast_part_is_cheap() -> None:
         "import sys; import git_blackbird.git.core.config, git_blackbird.git.core.repository;"
         "print([m for m in ('asyncio', 'pygit2', 'pydantic') if m in sys.modules])"
     )
-    done = run_git(
+    completed = run_git(
         ["-c", f"alias.python=!'{sys.executable}' -c \"{code}\"", "python"],
         cwd=Path(__file__).parents[3],
         environ=os.environ,
     )
-    assert done.out == b"[]\n"
+    assert completed.out == b"[]\n"
 
 
 def started(script: str) -> "subprocess.Popen[bytes]":
@@ -149,6 +149,6 @@ def test_what_is_the_users_runs_in_their_environment_and_group(repo: Path) -> No
         "!echo $LC_ALL ${GIT_OPTIONAL_LOCKS-no} ${GIT_TERMINAL_PROMPT-no}; ps -o pgid= -p $$; cat; exit 3"
     )
     environ = {**os.environ, "LC_ALL": "de_AT.UTF-8", "GIT_TERMINAL_PROMPT": "1"}
-    done = run_user_program(["git", "-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
-    words, group = done.out.decode().splitlines()
-    assert (done.code, words, int(group)) == (3, "de_AT.UTF-8 no 1", os.getpgrp())
+    completed = run_user_program(["git", "-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
+    words, group = completed.out.decode().splitlines()
+    assert (completed.code, words, int(group)) == (3, "de_AT.UTF-8 no 1", os.getpgrp())

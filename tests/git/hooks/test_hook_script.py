@@ -81,9 +81,9 @@ def head_of(path: Path) -> str:
     return git(path, "rev-parse", "HEAD")
 
 
-def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) -> str:
+def output_of(path: Path, *args: str, environ: Mapping[str, str] | None = None) -> str:
     """Everything that git and the hook print."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", *args],
         cwd=path,
         env={**os.environ, **(environ or {})},
@@ -91,18 +91,18 @@ def said_by(path: Path, *args: str, environ: Mapping[str, str] | None = None) ->
         text=True,
         check=True,
     )
-    return done.stdout + done.stderr
+    return completed.stdout + completed.stderr
 
 
 def test_a_commit_without_anyone_at_work_leaves_nothing(hooked: Hooked) -> None:
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
     assert not (hooked.repo / ".git" / "blackbird").exists()
     assert hooked.calls() == []
 
 
 @pytest.mark.usefixtures("agent")
 def test_an_agents_commit_is_noted(hooked: Hooked) -> None:
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Add x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Add x") == ""
     assert (hooked.repo / ".git" / "blackbird" / "commits").read_text() == f"{RUN} {head_of(hooked.repo)}\n"
 
 
@@ -118,7 +118,7 @@ def test_a_persons_commit_is_noted_while_agents_work(hooked: Hooked) -> None:
 def test_what_is_no_run_id_is_not_noted(hooked: Hooked, run_id: str) -> None:
     hooked.activate()
     environ = {"BLACKBIRD_RUN_ID": run_id}
-    said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a", environ=environ)
+    output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a", environ=environ)
     assert (hooked.notes(), hooked.calls()) == ([], [])
 
 
@@ -197,7 +197,7 @@ def test_a_repository_given_by_variables_is_found(
     environ = {
         name: os.path.relpath(values[name], start) if relative else str(values[name]) for name in places
     }
-    said_by(start, "commit", "-q", "--allow-empty", "-m", "x", environ=environ)
+    output_of(start, "commit", "-q", "--allow-empty", "-m", "x", environ=environ)
     assert hooked.notes() == [(RUN, head_of(repo))]
 
 
@@ -224,8 +224,8 @@ def test_a_reference_that_is_in_no_file_of_its_own_is_asked_of_git(hooked: Hooke
 def test_the_hook_of_a_bare_repository_does_nothing(hooked: Hooked) -> None:
     bare = hooked.repo.parent / "bare"
     git(hooked.repo, "clone", "-q", "--bare", ".", str(bare))
-    done = subprocess.run([hooked.install()], cwd=bare, capture_output=True, check=True)
-    assert (done.stdout, done.stderr, hooked.calls()) == (b"", b"", [])
+    completed = subprocess.run([hooked.install()], cwd=bare, capture_output=True, check=True)
+    assert (completed.stdout, completed.stderr, hooked.calls()) == (b"", b"", [])
     assert not (bare / "blackbird").exists()
 
 
@@ -246,12 +246,12 @@ MESSAGES = {
 @pytest.mark.parametrize("message", MESSAGES)
 def test_python_is_started_when_a_person_names_a_task(hooked: Hooked, message: str) -> None:
     write(hooked.repo, {"../message": message})
-    said = said_by(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
+    output = output_of(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
     entry = hooked.repo.parent / "the entry"
     deferred = f"deferred-commit-{head_of(hooked.repo)}"
     assert hooked.calls() == ([f"-I {entry} .git {deferred}"] if MESSAGES[message] else [])
     assert hooked.deferred() == ([deferred] if MESSAGES[message] else [])
-    assert said == ""
+    assert output == ""
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="the system tells no command")
@@ -266,7 +266,7 @@ def test_python_is_started_when_a_person_replaces_a_message(hooked: Hooked) -> N
 @pytest.mark.parametrize(("status", "said"), [(0, "told\n"), (1, "")])
 def test_only_what_a_whole_python_says_is_passed_on(hooked: Hooked, status: int, said: str) -> None:
     (hooked.repo.parent / "a python").write_text(f"#!/bin/sh\necho told >&2\nexit {status}\n")
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == said
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == said
 
 
 @pytest.mark.usefixtures("agent")
@@ -316,8 +316,8 @@ def test_steps_of_a_rebase_start_no_python(hooked: Hooked) -> None:
 @pytest.mark.parametrize("gone", ["a python", "the entry"])
 def test_without_the_program_the_hook_does_nothing(hooked: Hooked, gone: str) -> None:
     (hooked.repo.parent / gone).unlink()
-    said = said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
-    assert (said, hooked.calls()) == ("", [])
+    output = output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
+    assert (output, hooked.calls()) == ("", [])
     assert not (hooked.repo / ".git" / "blackbird").exists()
 
 
@@ -335,7 +335,7 @@ def test_the_text_as_it_comes_is_a_hook_that_does_nothing(hooked: Hooked) -> Non
     target = hooked.repo / ".git" / "hooks" / "post-commit"
     target.write_bytes(text.read_bytes())
     hooked.activate()
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == ""
     assert hooked.notes() == []
     assert os.access(text, os.X_OK)
 
@@ -348,7 +348,7 @@ def test_what_an_agent_put_in_the_place_of_the_list_is_not_written_to(hooked: Ho
     path = hooked.repo / ".git" / "blackbird" / "commits"
     path.parent.mkdir()
     path.symlink_to(victim) if kind == "link" else os.mkfifo(path)
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
     assert victim.read_bytes() == b""
 
 
@@ -358,7 +358,7 @@ def test_a_list_that_cannot_be_written_fails_no_commit(hooked: Hooked, obstacle:
     path = hooked.repo / ".git" / obstacle
     path.parent.mkdir(exist_ok=True)
     path.mkdir() if "/" in obstacle else path.touch()
-    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert output_of(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
 
 
 @pytest.mark.usefixtures("agent")
@@ -366,8 +366,8 @@ def test_no_program_is_started_for_a_note(hooked: Hooked) -> None:
     (hooked.repo / ".git" / "blackbird").mkdir()
     hook = hooked.repo / ".git" / "hooks" / "post-commit"
     environ = {"PATH": "/nowhere", "BLACKBIRD_RUN_ID": RUN}
-    done = subprocess.run([hook], cwd=hooked.repo, env=environ, capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
+    completed = subprocess.run([hook], cwd=hooked.repo, env=environ, capture_output=True, check=True)
+    assert (completed.stdout, completed.stderr) == (b"", b"")
     assert hooked.notes() == [(RUN, head_of(hooked.repo))]
 
 
@@ -384,11 +384,11 @@ def test_the_hook_from_before_has_arguments_input_and_status(hooked: Hooked) -> 
     aside.write_text(BEFORE)
     aside.chmod(0o755)
     hook = hooked.repo / ".git" / "hooks" / "post-commit"
-    done = subprocess.run(
+    completed = subprocess.run(
         [hook, "one", "and two"], cwd=hooked.repo, input=b"said", capture_output=True, check=False
     )
-    assert done.stdout.decode() == "2|one|and two|said|post-commit.before-blackbird|1\n"
-    assert (done.stderr, done.returncode) == (b"", 7)
+    assert completed.stdout.decode() == "2|one|and two|said|post-commit.before-blackbird|1\n"
+    assert (completed.stderr, completed.returncode) == (b"", 7)
 
 
 @pytest.mark.usefixtures("agent")
@@ -397,11 +397,11 @@ def test_a_hook_that_looks_at_its_name_finds_it(hooked: Hooked) -> None:
     aside.write_text(BEFORE)
     aside.chmod(0o755)
     hook = hooked.install(place=Location(shell=hook_interpreter(BEFORE)))
-    done = subprocess.run(
+    completed = subprocess.run(
         [hook, "one", "and two"], cwd=hooked.repo, input=b"said", capture_output=True, check=False
     )
-    assert done.stdout.decode() == "2|one|and two|said|post-commit|1\n"
-    assert (done.stderr, done.returncode) == (b"", 7)
+    assert completed.stdout.decode() == "2|one|and two|said|post-commit|1\n"
+    assert (completed.stderr, completed.returncode) == (b"", 7)
 
 
 def test_a_hook_from_before_that_cannot_run_does_not(hooked: Hooked) -> None:

@@ -60,10 +60,10 @@ def test_uninstall_leaves_byte_for_byte_what_was_there(
 ) -> None:
     folder = PLACES[place](repo)
     before = prepare(folder, kind)
-    done = install_hook(at(repo), caller)
-    assert (done.outcome, done.view.state) == (HookAction.INSTALLED, HookState.INSTALLED)
-    assert done.view.path == folder / "post-commit"
-    assert done.view.backup == folder / "post-commit.before-blackbird"
+    result = install_hook(at(repo), caller)
+    assert (result.outcome, result.view.state) == (HookAction.INSTALLED, HookState.INSTALLED)
+    assert result.view.path == folder / "post-commit"
+    assert result.view.backup == folder / "post-commit.before-blackbird"
     assert facts(folder)["post-commit.before-blackbird"] == before["post-commit"]
     gone = uninstall_hook(at(repo), caller)
     assert (gone.outcome, gone.view.state) == (HookAction.RESTORED, HookState.ABSENT)
@@ -130,8 +130,8 @@ def test_the_hook_of_another_version_is_brought_up_to_date(repo: Path, caller: H
     install_hook(at(repo), other)
     seen = view_hook(at(repo), caller)
     assert (seen.state, seen.missing_programs) == (HookState.OUTDATED, ("/gone/bin/python", "/gone/hook.py"))
-    done = install_hook(at(repo), caller)
-    assert (done.outcome, done.view.state, done.view.missing_programs) == (
+    result = install_hook(at(repo), caller)
+    assert (result.outcome, result.view.state, result.view.missing_programs) == (
         HookAction.UPDATED,
         HookState.INSTALLED,
         (),
@@ -189,8 +189,8 @@ def test_ours_is_known_where_another_manager_keeps_and_runs_it(repo: Path, calle
     (hooks_of(repo) / "post-commit").rename(kept)
     prepare(hooks_of(repo), "binary")
     over = facts(hooks_of(repo))["post-commit"]
-    done = install_hook(at(repo), caller)
-    assert (done.outcome, done.view.path, done.view.other) == (HookAction.UPDATED, kept, False)
+    result = install_hook(at(repo), caller)
+    assert (result.outcome, result.view.path, result.view.other) == (HookAction.UPDATED, kept, False)
     assert uninstall_hook(at(repo), caller).outcome is HookAction.RESTORED
     assert facts(hooks_of(repo)) == {"post-commit": over, "post-commit.legacy": before["post-commit"]}
 
@@ -233,7 +233,7 @@ def test_what_is_no_hook_is_refused(
     make(path)
     with pytest.raises(RequestError, match=f"post-commit is {what}; it is left alone"):
         install_hook(at(repo), caller)
-    assert [one.name for one in hooks_of(repo).iterdir()] == ["post-commit"]
+    assert [path.name for path in hooks_of(repo).iterdir()] == ["post-commit"]
 
 
 def test_two_at_once_do_not_lose_a_hook(repo: Path, caller: HookCommand) -> None:
@@ -295,10 +295,10 @@ MANAGERS = {
 
 def said_by_hook(repo: Path) -> str:
     """Return the last part of the name that the hook says it has."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, capture_output=True, check=True
     )
-    return (done.stdout + done.stderr).decode().rpartition("/")[2]
+    return (completed.stdout + completed.stderr).decode().rpartition("/")[2]
 
 
 @pytest.mark.parametrize("manager", MANAGERS)

@@ -3,12 +3,12 @@ from typing import Any
 from git_blackbird.messages.incoming.review_answer import TWICE, WINDOW_CHARACTERS, JsonFinder
 
 
-def _found(text: str) -> list[dict[str, Any]]:
+def _objects_in(text: str) -> list[dict[str, Any]]:
     return list(JsonFinder().objects(text))
 
 
 def test_the_outermost_objects_are_found_in_their_order() -> None:
-    assert _found('One {"a": {"b": 1}}, an empty one {}, and ```{"c": []}```.') == [
+    assert _objects_in('One {"a": {"b": 1}}, an empty one {}, and ```{"c": []}```.') == [
         {"a": {"b": 1.0}},
         {},
         {"c": []},
@@ -16,22 +16,22 @@ def test_the_outermost_objects_are_found_in_their_order() -> None:
 
 
 def test_what_is_no_object_is_passed_over() -> None:
-    assert _found('a "quote, a { brace, [1], {x: 1}, {"half": {"whole": null} and {"a" : "\\"{"}') == [
+    assert _objects_in('a "quote, a { brace, [1], {x: 1}, {"half": {"whole": null} and {"a" : "\\"{"}') == [
         {"whole": None},
         {"a": '"{'},
     ]
 
 
 def test_a_key_that_stands_twice_is_told() -> None:
-    assert _found('{"a": 1, "b": 2, "a": 1}') == [{"a": TWICE, "b": 2.0}]
+    assert _objects_in('{"a": 1, "b": 2, "a": 1}') == [{"a": TWICE, "b": 2.0}]
 
 
 def test_of_a_very_long_text_the_end_is_read() -> None:
-    assert _found('{"a": 1}' + "x" * WINDOW_CHARACTERS + '{"b": 2}') == [{"b": 2.0}]
+    assert _objects_in('{"a": 1}' + "x" * WINDOW_CHARACTERS + '{"b": 2}') == [{"b": 2.0}]
 
 
 def test_several_texts_share_what_may_be_spent() -> None:
     finder = JsonFinder()
     assert list(finder.objects('{"a":' * 200_000)) == []
     assert list(finder.objects('{"a":' * 200_000 + "0" + '{"b": 1}')) == []
-    assert _found('{"b": 1}') == [{"b": 1.0}]
+    assert _objects_in('{"b": 1}') == [{"b": 1.0}]

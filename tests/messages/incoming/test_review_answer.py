@@ -310,8 +310,8 @@ def _render(verdict: ParentVerdict) -> str:
             "resumeTaskIds": verdict.resume_task_ids,
             "feedbackForResume": verdict.feedback,
             "reviewResults": [
-                {"taskId": one.task_id, "status": one.status, "feedback": one.feedback}
-                for one in verdict.results.values()
+                {"taskId": result.task_id, "status": result.status, "feedback": result.feedback}
+                for result in verdict.results.values()
             ],
         }
     )

@@ -336,7 +336,9 @@ def test_the_old_form() -> None:
 
 
 def _old_issues(listed: str) -> list[tuple[str | None, int | None, str]]:
-    return [(one.file, one.line, one.description) for one in _code(f"ISSUES:\n{listed}").findings]
+    return [
+        (finding.file, finding.line, finding.description) for finding in _code(f"ISSUES:\n{listed}").findings
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _LETTERS = {"n": "\n", "t": "\t"}
 FILE_NAMES = st.binary(min_size=1).map(lambda data: data.replace(b"\0", b"").decode(errors="surrogateescape"))
 
 
-def meant(written: str) -> bytes:
+def unquoted(written: str) -> bytes:
     """Read a path that is quoted as in C, as a program would that is told of it."""
     if not written.startswith('"'):
         return written.encode(errors="surrogateescape")
@@ -81,7 +81,7 @@ def test_whatever_a_file_is_called_it_is_harmless_and_meant(path: str) -> None:
     written = mention(path)
     assert strip_controls(written) == written
     assert "\n" not in written
-    assert meant(written) == path.encode(errors="surrogateescape")
+    assert unquoted(written) == path.encode(errors="surrogateescape")
 
 
 @pytest.mark.parametrize(

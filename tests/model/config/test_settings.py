@@ -17,7 +17,7 @@ STOP = "execution.stopAfterEachTask"
 MINUTES = "execution.timeoutMinutes"
 
 
-def told(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
+def settings_with(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
     return merge_layers([RawSetting(key, value, layer, "somewhere")])
 
 
@@ -35,7 +35,7 @@ def test_every_key_has_a_valid_default_that_counts_where_nothing_is_set() -> Non
         assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
         text = quoted_for_git(key.default) if isinstance(key.default, bool | int) else key.default
         if text is not None and key.type is not ValueType.WORDS:
-            assert told(name, str(text)).applied[name].value == key.default
+            assert settings_with(name, str(text)).applied[name].value == key.default
 
 
 def test_a_file_is_read_by_the_model_as_by_the_layers() -> None:
@@ -77,13 +77,13 @@ def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
     ],
 )
 def test_booleans_are_read_as_git_reads_them(text: str, value: bool) -> None:
-    found = told(STOP, text)
+    found = settings_with(STOP, text)
     assert (found.config.execution.stop_after_each_task, found.problems) == (value, ())
 
 
 @pytest.mark.parametrize("text", ["y", "n", "t", "maybe", "1.0", "tru", " ", "1 0", "true "])
 def test_what_git_takes_for_no_boolean(text: str) -> None:
-    problem = the_problem(told(STOP, text))
+    problem = the_problem(settings_with(STOP, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not a boolean', True)
     assert problem.hint == "use true or false"
 
@@ -93,28 +93,32 @@ def test_what_git_takes_for_no_boolean(text: str) -> None:
     [("90", 90), ("+90", 90), ("1k", 1024), ("1K", 1024), ("0x10", 16), ("010", 8), (" 5", 5)],
 )
 def test_integers_are_read_as_git_reads_them(text: str, value: int) -> None:
-    assert told(MINUTES, text).config.execution.timeout_minutes == value
+    assert settings_with(MINUTES, text).config.execution.timeout_minutes == value
 
 
 @pytest.mark.parametrize("text", ["64m", "64M", "67108864", "65536k", "0x4000000"])
 def test_integers_with_units(text: str) -> None:
-    assert told("snapshot.maxUntrackedBytes", text).config.snapshot.max_untracked_bytes == 64 * 1024**2
+    assert (
+        settings_with("snapshot.maxUntrackedBytes", text).config.snapshot.max_untracked_bytes == 64 * 1024**2
+    )
 
 
 def test_gigabytes() -> None:
-    assert told("snapshot.maxUntrackedBytes", "2g").config.snapshot.max_untracked_bytes == 2 * 1024**3
+    assert (
+        settings_with("snapshot.maxUntrackedBytes", "2g").config.snapshot.max_untracked_bytes == 2 * 1024**3
+    )
 
 
 @pytest.mark.parametrize("text", ["", "k", "x", "1.5", "1_000", "1e3", "1kk", "1 k", "\u0663", "09", "--1"])
 def test_what_git_takes_for_no_integer(text: str) -> None:
-    problem = the_problem(told(MINUTES, text))
+    problem = the_problem(settings_with(MINUTES, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not an integer', True)
     assert problem.hint == "use an integer from 1 to 1440"
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 1), ("-5", 1), ("99999", 1440), ("9" * 40, 1440)])
 def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -> None:
-    found = told(MINUTES, text)
+    found = settings_with(MINUTES, text)
     problem = the_problem(found)
     assert found.config.execution.timeout_minutes == value
     assert problem.what == f"{int(text)} is out of range; {value} is used"
@@ -146,7 +150,7 @@ def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
 def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
     key: str, value: object, shown: str, kind: str, layer: Layer
 ) -> None:
-    found = told(key, value, layer)
+    found = settings_with(key, value, layer)
     problem = the_problem(found)
     assert (problem.origin, problem.key, problem.what, problem.fatal) == (
         "somewhere",
@@ -159,13 +163,16 @@ def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
 
 @pytest.mark.parametrize("value", ["-v", [1], ["a", None], {"a": "b"}])
 def test_a_list_in_a_file_is_a_list_of_texts(value: object) -> None:
-    assert the_problem(told("claude.args", value, Layer.GLOBAL)).fatal
-    assert told("claude.args", ["-v", "a b"], Layer.GLOBAL).config.claude.args == ("-v", "a b")
+    assert the_problem(settings_with("claude.args", value, Layer.GLOBAL)).fatal
+    assert settings_with("claude.args", ["-v", "a b"], Layer.GLOBAL).config.claude.args == ("-v", "a b")
 
 
 def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
-    assert told("claude.args", "-v 'a b'").config.claude.args == ("-v", "a b")
-    assert the_problem(told("claude.args", "'never closed")).what == '"\'never closed": No closing quotation'
+    assert settings_with("claude.args", "-v 'a b'").config.claude.args == ("-v", "a b")
+    assert (
+        the_problem(settings_with("claude.args", "'never closed")).what
+        == '"\'never closed": No closing quotation'
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,14 +185,14 @@ def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
     ],
 )
 def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) -> None:
-    problem = the_problem(told(typed, "x"))
+    problem = the_problem(settings_with(typed, "x"))
     assert (problem.key, problem.what, problem.fatal) == (typed, "unknown key", True)
     assert problem.hint.startswith(meant)
     assert nearest_key(typed) == meant
 
 
 def test_keys_are_compared_as_git_compares_them() -> None:
-    assert told("EXECUTION.STOPAFTEREACHTASK", "true").config.execution.stop_after_each_task
+    assert settings_with("EXECUTION.STOPAFTEREACHTASK", "true").config.execution.stop_after_each_task
     assert find_key("Claude.Path") is KEYS["claude.path"]
     assert find_key("claude") is None
 
@@ -203,7 +210,7 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
 
 @pytest.mark.parametrize("name", UNSAFE)
 def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
-    found = told(
+    found = settings_with(
         name.upper(), ["x; rm"] if KEYS[name].type is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
     )
     problem = the_problem(found)
@@ -214,15 +221,15 @@ def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
 
 
 def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
-    hint = the_problem(told("claude.args", ["-v", "a b", "it's"], Layer.PROJECT)).hint
+    hint = the_problem(settings_with("claude.args", ["-v", "a b", "it's"], Layer.PROJECT)).hint
     command = "to use it in this clone: git config blackbird.claude.args "
     assert hint == command + "'-v '\\''a b'\\'' '\\''it'\\''\\'\\'''\\''s'\\'''"
     (value,) = shlex.split(hint.removeprefix(command))
-    assert told("claude.args", value).config.claude.args == ("-v", "a b", "it's")
+    assert settings_with("claude.args", value).config.claude.args == ("-v", "a b", "it's")
 
 
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
-    problem = the_problem(told("agent", "gpt"))
+    problem = the_problem(settings_with("agent", "gpt"))
     assert problem.what == "unknown value 'gpt'"
     assert problem.hint == "use one of: claude, codex, command, demo"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"

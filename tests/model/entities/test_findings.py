@@ -140,9 +140,11 @@ def test_issues_of_one_place_are_grouped(lines: list[int | None], grouped: list[
         _finding(Source.CODE if number % 2 else Source.SPEC, IMPORTANT, line, description=str(number))
         for number, line in enumerate(lines)
     ]
-    spec = _spec(ISSUES, *(one for one in issues if one.source is Source.SPEC))
-    code = _code(ISSUES, *(one for one in issues if one.source is Source.CODE))
-    found = [sorted((one.line for one in group.findings), key=str) for group in merge(spec, code).groups]
+    spec = _spec(ISSUES, *(issue for issue in issues if issue.source is Source.SPEC))
+    code = _code(ISSUES, *(issue for issue in issues if issue.source is Source.CODE))
+    found = [
+        sorted((finding.line for finding in group.findings), key=str) for group in merge(spec, code).groups
+    ]
     assert sorted(found, key=str) == sorted(grouped, key=str)
 
 
@@ -185,8 +187,8 @@ def test_an_extra_feature_that_the_other_review_wants_more_of_is_a_conflict(kind
 )
 def test_what_is_elsewhere_asks_for_no_more_or_is_of_the_same_review_is_no_conflict(other: Finding) -> None:
     issues = [SPEC_EXTRA, other]
-    spec = _spec(ISSUES, *(one for one in issues if one.source is Source.SPEC))
-    code = _code(ISSUES, *(one for one in issues if one.source is Source.CODE))
+    spec = _spec(ISSUES, *(issue for issue in issues if issue.source is Source.SPEC))
+    code = _code(ISSUES, *(issue for issue in issues if issue.source is Source.CODE))
     assert merge(spec, code).conflicts == ()
 
 
@@ -283,14 +285,14 @@ def test_no_issue_is_lost_and_groups_are_what_is_connected(
     spec: ReviewResult | None, code: ReviewResult | None
 ) -> None:
     merged = merge(spec, code)
-    told = {one for result in (spec, code) if result for one in result.findings}
+    told = {finding for result in (spec, code) if result for finding in result.findings}
     assert merged.findings == tuple(sorted(told, key=finding_order))
     groups = [*merged.groups, *merged.conflicts]
     assert {frozenset(group.findings) for group in groups} == _components(told)
     for group in groups:
         assert group.priority == group.findings[0].priority
         assert list(group.findings) == sorted(group.findings, key=finding_order)
-        kinds = {(one.source, one.type) for one in group.findings}
+        kinds = {(finding.source, finding.type) for finding in group.findings}
         asks_more = kinds & {(Source.CODE, kind) for kind in TYPES_THAT_ASK_FOR_MORE}
         assert (group in merged.conflicts) == ((Source.SPEC, "extra_feature") in kinds and bool(asks_more))
     for some in (merged.groups, merged.conflicts):
@@ -299,7 +301,7 @@ def test_no_issue_is_lost_and_groups_are_what_is_connected(
 
 def _components(findings: set[Finding]) -> set[frozenset[Finding]]:
     """Join whatever is near one another until nothing more is."""
-    parts = {frozenset([one]) for one in findings}
+    parts = {frozenset([finding]) for finding in findings}
     for one in findings:
         near = {part for part in parts if any(one == other or _is_near(one, other) for other in part)}
         parts = (parts - near) | {frozenset().union(*near)}

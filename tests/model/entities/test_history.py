@@ -98,8 +98,8 @@ def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
     )
     owed = pending_messages(told)
     assert owed.texts == ("be quick", "more tests")
-    assert [(one.id, one.prompt) for one in owed.questions] == [("db", "db of 3?")]
-    assert [(one.id, one.value) for one in owed.answers] == [("db", "postgres")]
+    assert [(question.id, question.prompt) for question in owed.questions] == [("db", "db of 3?")]
+    assert [(answer.id, answer.value) for answer in owed.answers] == [("db", "postgres")]
 
 
 def test_what_an_earlier_run_was_sent_is_told_from_what_none_was() -> None:
@@ -142,14 +142,14 @@ def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() ->
 def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None:
     told = history(asks(1, "q1", "x"), answered(2, q1="postgres", x="yes"), asks(3, "q1"))
     halfway = pending_messages(told)
-    assert [one.prompt for one in halfway.questions] == ["q1 of 1?", "x of 1?"]
+    assert [question.prompt for question in halfway.questions] == ["q1 of 1?", "x of 1?"]
     whole = pending_messages(history(*told.runs, answered(4, q1="80")))
-    assert {one.id: one.prompt for one in whole.questions} == {
+    assert {question.id: question.prompt for question in whole.questions} == {
         "q1 (0000000000000001)": "q1 of 1?",
         "x": "x of 1?",
         "q1 (0000000000000003)": "q1 of 3?",
     }
-    assert {one.id: one.value for one in whole.answers} == {
+    assert {answer.id: answer.value for answer in whole.answers} == {
         "q1 (0000000000000001)": "postgres",
         "x": "yes",
         "q1 (0000000000000003)": "80",
@@ -158,12 +158,12 @@ def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None
 
 def test_the_last_answer_to_one_question_counts() -> None:
     told = history(asks(1, "q"), answered(2, RunStatus.FAILED, q="no"), answered(3, q="yes"))
-    assert [one.value for one in pending_messages(told).answers] == ["yes"]
+    assert [answer.value for answer in pending_messages(told).answers] == ["yes"]
 
 
 def test_an_answer_whose_question_is_gone_is_still_told() -> None:
     owed = pending_messages(history(answered(1, q="yes")))
-    assert (owed.questions, [one.value for one in owed.answers]) == ((), ["yes"])
+    assert (owed.questions, [answer.value for answer in owed.answers]) == ((), ["yes"])
 
 
 def test_owed_words_are_true_when_there_is_something_to_say() -> None:
@@ -179,7 +179,7 @@ OVERTAKEN = st.sampled_from(
 LEGS = st.lists(st.tuples(STATUSES, DECISIONS, OVERTAKEN, st.booleans()), max_size=8)
 
 
-def _told(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
+def _numbered_run(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
     """A run that says its number in every way a run can be told something."""
     status, decision, overtaken, is_review = drawn
     return run(
@@ -199,20 +199,22 @@ def _told(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None,
 @given(LEGS)
 @settings(max_examples=examples(300), deadline=None)
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
-    runs = [_told(number, drawn) for number, drawn in enumerate(legs, start=1)]
+    runs = [_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
     ends = [place for place, one in enumerate(own) if completed_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
     owed = pending_messages(History(tuple(runs)))
     expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
     assert list(owed.texts) == expected
-    assert [one.value for one in owed.answers] == [answer.value for one in after for answer in one.answers]
+    assert [answer.value for answer in owed.answers] == [
+        answer.value for one in after for answer in one.answers
+    ]
 
 
 @given(LEGS)
 @settings(max_examples=examples(200), deadline=None)
 def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
-    runs = tuple(_told(number, drawn) for number, drawn in enumerate(legs, start=1))
+    runs = tuple(_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1))
     told = History(runs)
     change = runs_in_change(told)
     assert change == told.own[len(told.own) - len(change) :]

@@ -17,7 +17,7 @@ LATER = "2026-01-02T04:04:05.123456789+01:00"
 
 
 def _signature(parent: str, children: Sequence[Task]) -> str:
-    above = task(parent, children=[one.id for one in children])
+    above = task(parent, children=[child.id for child in children])
     return completion_signature(above, plan_of(above, *children).tasks)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
@@ -23,7 +24,7 @@ from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunS
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Decided, Event, Level, Notice
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
@@ -32,13 +33,14 @@ _MAX_REFUSALS = 10
 async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> Stop | None:
     """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
     workspace, task, run = engine.workspace, action.task, action.run
-    checkpoint = await engine.interruptible(
-        run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
-    )
     reply = None
-    if checkpoint is not None:
-        ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
-        reply = checkpoint.with_shown(await engine.interruptible(ask))
+    with trace.measured(Phase.DECISION, task.id):
+        checkpoint = await engine.interruptible(
+            run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
+        )
+        if checkpoint is not None:
+            ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
+            reply = checkpoint.with_shown(await engine.interruptible(ask))
     match reply:
         case Decision():
             return await _record(engine, state, run, reply)
@@ -80,9 +82,10 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
     workspace = engine.workspace
     try:
         # In a thread: the commit of an approval takes as long as the user's hooks do.
-        result = await finish_in_thread(
-            lambda: record_decision(workspace, run.task_id, decision, run.id), engine.force_stop
-        )
+        with trace.measured(Phase.DECISION, run.task_id):
+            result = await finish_in_thread(
+                lambda: record_decision(workspace, run.task_id, decision, run.id), engine.force_stop
+            )
     except GitStoppedError:
         return _left_open_stop(run)
     except (ApprovalRefusedError, LockedError) as error:
