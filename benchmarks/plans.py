@@ -28,7 +28,7 @@ def build_tasks(numbers: Iterable[int], status: Status = Status.TODO) -> list[Ta
     """Build leaf tasks that wait for nothing."""
     stamp = format_timestamp(_BEGAN)
     return [
-        replace(new_task(task_id(number), f"Do part {number}", stamp), prompt="Do it.", status=status)
+        replace(new_task(task_id(number), "Do it", stamp), prompt="Do it.", status=status)
         for number in numbers
     ]
 

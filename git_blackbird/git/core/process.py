@@ -14,8 +14,10 @@ from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 
-# Untranslated messages to parse, no lock for a mere refresh, and no prompt on a terminal.
-_ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+# Untranslated messages to parse, and no prompt on a terminal.
+_ALWAYS = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+# No lock for a mere refresh; who works on an index of its own may want it refreshed.
+_UNLESS_ASKED = {"GIT_OPTIONAL_LOCKS": "0"}
 
 # Polling interval for a process whose pipes stay open, which only a grandchild can cause.
 _LOOK_SECONDS = 0.1
@@ -279,7 +281,7 @@ def _started(
         process = subprocess.Popen(
             ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
             cwd=cwd,
-            env={**environ, **_ALWAYS},
+            env={**_UNLESS_ASKED, **environ, **_ALWAYS},
             stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

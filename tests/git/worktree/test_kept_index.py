@@ -224,3 +224,15 @@ def test_any_sequence_of_worktrees(
                 subprocess.run(["git", "add", "-A"], cwd=repo, check=True)
             if then == "commit":
                 git(repo, "commit", "-q", "--allow-empty", "-m", "a commit")
+
+
+def test_times_that_no_index_knows_are_learned_once(repo: Path) -> None:
+    commit(repo, {"f": "1", "g": "1"})
+    for name in ("f", "g"):
+        os.utime(repo / name, (1, 1))
+    users = (repo / ".git" / "index").read_bytes()
+    taken(repo)
+    kept = {**os.environ, "GIT_INDEX_FILE": str(repo / ".git" / KEPT / "index")}
+    stale = subprocess.run(["git", "diff-files"], cwd=repo, env=kept, capture_output=True, check=True).stdout
+    assert stale == b""
+    assert (repo / ".git" / "index").read_bytes() == users
