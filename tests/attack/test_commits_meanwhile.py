@@ -260,7 +260,7 @@ def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
     work(trial, "git status >/dev/null", lambda: None)
     left = sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir())
-    assert left == ["agreements.json", "controller.lock", "records-known.json", "store.lock"]
+    assert left == ["agreements.json", "controller.lock", "records-known.json", "snapshot", "store.lock"]
 
 
 def test_many_git_processes_of_the_agent_do_not_fill_the_disk(trial: Trial) -> None:
