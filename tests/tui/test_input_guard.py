@@ -78,7 +78,7 @@ def test_keys_pressed_all_the_time_do_not_keep_a_checkpoint_from_being_decided(p
         deadline = time.monotonic() + PATIENCE_SECONDS
         while isinstance(app.screen, CheckpointScreen):
             assert time.monotonic() < deadline, screen_text(app)
-            await pilot.press("j", "k", "enter")
+            await pilot.press("j", "1", "enter")
 
     drive(planned, session, kind=BlackbirdApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
