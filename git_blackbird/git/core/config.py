@@ -3,11 +3,12 @@
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.git.core.process import GitError, operands, run_git
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import ConfigValue, Repository
 from git_blackbird.model.config.layers import Layer, RawSetting
 
 _SECTION = "blackbird."
@@ -15,6 +16,10 @@ _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _NO_SUCH_KEY = 1
 # What `git -c` sets, and a worktree's own configuration, are as near as this clone's.
 _OF_ALL_PROJECTS = frozenset({"system", "global"})
+# A change within one tick of the file system's clock may leave the times of a file as they are.
+_TICK_NANOSECONDS = 100_000_000
+_COARSE_TICK_NANOSECONDS = 2_100_000_000
+_UNSETTLED = (-1,)
 
 
 def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
@@ -22,24 +27,58 @@ def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
 
     Names are in lower case without ``blackbird.``. Raises GitError if a configuration file cannot be read.
     """
-    fields = [field.decode(errors="replace") for field in _list_config(repo, "--show-scope")]
     settings: list[RawSetting] = []
-    for scope, item in zip(fields[::2], fields[1::2], strict=True):
-        key, separator, value = item.partition("\n")
-        name = key.lower().removeprefix(_SECTION)
-        # A key without a value means true, as in git.
-        raw = value if separator else "true"
-        layer = Layer.GIT_GLOBAL if scope in _OF_ALL_PROJECTS else Layer.GIT_LOCAL
-        settings.append(RawSetting(name, raw, layer, f"git config ({scope})"))
+    for scope, _, key, value in read_config(repo):
+        name = key.lower()
+        if name.startswith(_SECTION):
+            layer = Layer.GIT_GLOBAL if scope in _OF_ALL_PROJECTS else Layer.GIT_LOCAL
+            # A key without a value means true, as in git.
+            raw = "true" if value is None else value
+            settings.append(RawSetting(name.removeprefix(_SECTION), raw, layer, f"git config ({scope})"))
     return tuple(settings)
 
 
-def _list_config(repo: Repository, *options: str) -> list[bytes]:
-    """Return the fields that git prints for the keys below ``blackbird.``. Raises GitError."""
-    completed = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
-    if completed.code not in (0, _NO_SUCH_KEY):
-        raise GitError(("config",), completed.code, completed.err)
-    return completed.out.split(b"\0")[:-1]
+def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
+    """Return all of git's configuration; git is asked again once a file of it may have changed.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    memo = repo.config_memo
+    if not memo.signatures or any(known != signature(path) for path, known in memo.signatures.items()):
+        began = time.time_ns()
+        memo.values = tuple(_list_values(repo))
+        files = (*_places(repo), *(value.file for value in memo.values if value.file is not None))
+        # An include may depend on the branch.
+        names = map(os.fspath, dict.fromkeys((*files, repo.git_dir / "HEAD")))
+        memo.signatures = {name: settled_signature(name, began) for name in names}
+    return memo.values
+
+
+def _list_values(repo: Repository) -> Iterator[ConfigValue]:
+    completed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
+    fields = completed.out.split(b"\0")[:-1]
+    for scope, origin, item in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
+        key, separator, value = item.decode(errors="replace").partition("\n")
+        name = os.fsdecode(origin)
+        file = repo.top / name.removeprefix("file:") if name.startswith("file:") else None
+        yield ConfigValue(scope.decode(), file, key, value if separator else None)
+
+
+def signature(path: str) -> tuple[int, ...]:
+    """Return what changes with a file; empty if there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  # many of them
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def settled_signature(path: str, began: int) -> tuple[int, ...]:
+    """Return the signature of a file; one that may have changed unseen since ``began`` never is the same."""
+    now = signature(path)
+    changed = max(now[:2], default=0)
+    tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
+    return now if changed + tick < began else _UNSETTLED
 
 
 def write_setting(repo: Repository, key: str, value: str) -> None:
@@ -70,7 +109,8 @@ def files_of_settings(repo: Repository) -> tuple[Path, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in _files_with_values(repo)))))
+    files = (value.file for value in read_config(repo) if value.file is not None)
+    return tuple(dict.fromkeys((*_places(repo), *files)))
 
 
 def files_of_rules(repo: Repository) -> tuple[Path, ...]:
@@ -78,28 +118,19 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    listed = list(_files_with_values(repo))
-    values = dict(item.partition("\n")[::2] for _, item in listed)
+    values = {value.key: value.value for value in read_config(repo)}
     names = (("core.excludesfile", "ignore"), ("core.attributesfile", "attributes"))
     chosen = (_expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}") for key, name in names)
     info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
-    # An include may depend on the branch.
     fixed = (*info, Path("/etc/gitattributes"), repo.git_dir / "HEAD")
-    return tuple(dict.fromkeys((*_places(repo), *(file for file, _ in listed), *chosen, *fixed)))
-
-
-def _files_with_values(repo: Repository) -> Iterator[tuple[Path, str]]:
-    """Return the values in git's configuration files, each with its file, and below its key on a line."""
-    fields = repo.git("config", "--list", "--show-origin", "-z").out.split(b"\0")[:-1]
-    for origin, item in zip(fields[::2], fields[1::2], strict=True):
-        if origin.startswith(b"file:"):
-            yield repo.top / os.fsdecode(origin.removeprefix(b"file:")), os.fsdecode(item)
+    return tuple(dict.fromkeys((*files_of_settings(repo), *chosen, *fixed)))
 
 
 def _places(repo: Repository) -> Iterator[Path]:
-    """Return the places where git looks for files that may not exist yet; only git has the system's path."""
+    """Return where git looks for files, which may not exist yet; some builds of git look elsewhere too."""
     yield repo.common_dir / "config"
     yield repo.git_dir / "config.worktree"
+    yield Path(repo.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
     home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
     if elsewhere is not None:
         yield repo.top / elsewhere
@@ -141,7 +172,11 @@ def _own_scopes(repo: Repository) -> tuple[str, ...]:
 
 
 def _keys_in(repo: Repository, scope: str) -> list[str]:
-    return [os.fsdecode(key) for key in _list_config(repo, f"--{scope}", "--name-only")]
+    asked = ("config", "-z", f"--{scope}", "--name-only", "--get-regexp", r"^blackbird\.")
+    completed = repo.git(*asked, check=False)
+    if completed.code not in (0, _NO_SUCH_KEY):
+        raise GitError(("config",), completed.code, completed.err)
+    return [os.fsdecode(key) for key in completed.out.split(b"\0")[:-1]]
 
 
 def git_identity(repo: Repository) -> str:

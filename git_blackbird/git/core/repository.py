@@ -66,6 +66,23 @@ class Head(NamedTuple):
     commit: str | None
 
 
+class ConfigValue(NamedTuple):
+    """A value of git's configuration, in its scope and file; it is None for a key without one."""
+
+    scope: str
+    file: Path | None
+    key: str
+    value: str | None
+
+
+@dataclass
+class ConfigMemo:
+    """What git's configuration was, while the files of it have these signatures."""
+
+    values: tuple[ConfigValue, ...] = ()
+    signatures: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Repository:
     """One worktree and its repository.
@@ -80,6 +97,7 @@ class Repository:
     common_dir: Path
     environ: Mapping[str, str]
     call_configuration: Mapping[str, str] = field(default_factory=dict)
+    config_memo: ConfigMemo = field(default_factory=ConfigMemo, init=False, compare=False, repr=False)
 
     @property
     def private_dir(self) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.log import moves_in
 from git_blackbird.model.entities.commits import (
@@ -148,8 +149,8 @@ def start_trace(repo: Repository) -> Mapping[str, str]:
     None are needed if the user has configured a trace: it is left alone.
     """
     drop_trace(repo)
-    configured = repo.git("config", "--get", "trace2.eventTarget", check=False).out.strip()
-    if _TARGET in repo.environ or configured:
+    configured = {value.key: value.value for value in read_config(repo)}
+    if _TARGET in repo.environ or configured.get("trace2.eventtarget"):
         return {}
     folder = repo.git_dir / _TRACE
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from git_blackbird.git.core.config import files_of_rules
+from git_blackbird.git.core.config import files_of_rules, settled_signature, signature
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import parents
 from git_blackbird.git.worktree.index import copy_index, index_checksum, writing
@@ -24,10 +24,6 @@ from git_blackbird.model.base.record import Record
 
 # Files below a directory depend on these in it; a repository in it takes them out of ours.
 _RULES = (".gitattributes", ".gitignore", ".git")
-# A change within one tick of the file system's clock may leave the times of a file as they are.
-_TICK_NANOSECONDS = 100_000_000
-_COARSE_TICK_NANOSECONDS = 2_100_000_000
-_UNSETTLED = (-1,)
 
 
 class KeptState(Record):
@@ -75,7 +71,7 @@ class KeptIndex:
                 return None
         except (OSError, ValidationError):
             return None
-        holds = all(signature == _signature(path) for path, signature in state.rules.items())
+        holds = all(known == signature(path) for path, known in state.rules.items())
         return state if holds else None
 
     def _key(self) -> str:
@@ -104,14 +100,7 @@ class KeptIndex:
         paths = dict.fromkeys(_rules_above(self._repo.top, changed))
         if paths and not state.rules:
             paths |= dict.fromkeys(map(os.fspath, files_of_rules(self._repo)))
-        return {path: self._settled(path) for path in paths if path not in state.rules}
-
-    def _settled(self, path: str) -> tuple[int, ...]:
-        """Return the signature of a file; one that may change again unseen is never found the same."""
-        signature = _signature(path)
-        changed = max(signature[:2], default=0)
-        tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
-        return signature if changed + tick < self._began else _UNSETTLED
+        return {path: settled_signature(path, self._began) for path in paths if path not in state.rules}
 
 
 def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
@@ -126,15 +115,6 @@ def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
 
 def _place(repo: Repository) -> Path:
     return repo.private_dir / "snapshot"
-
-
-def _signature(path: str) -> tuple[int, ...]:
-    """Return what changes with a file; empty if there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116  # many of them
-    except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _rules_above(top: Path, paths: Iterable[bytes]) -> Iterator[str]:

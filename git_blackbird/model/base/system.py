@@ -25,9 +25,9 @@ _HINTS = {
 }
 # They affect every operation, not one file alone.
 _COMMON = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-_TEXTS = {number: (os.strerror(number),) for number in _COMMON}
+_TEXTS = [(os.strerror(number), number) for number in _COMMON]
 # In git's own words.
-_TEXTS[errno.ENOSPC] += ("Out of diskspace",)
+_TEXTS.append(("Out of diskspace", errno.ENOSPC))
 # No process can be started at all.
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
@@ -50,7 +50,7 @@ def describe(error: Exception) -> str:
 
 def hint_in(words: str) -> str | None:
     """Return a hint for a system error in another program's output, whatever its operation was."""
-    met = (number for number, texts in _TEXTS.items() if any(text in words for text in texts))
+    met = (number for text, number in _TEXTS if text in words)
     return next((_HINTS[number] for number in met), None)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "git_blackbird"
 MODULES = sorted((PACKAGE / "git").rglob("*.py"))
-RUNNERS = {"git", "run_git", "run_user_program", "_list_config"}
+RUNNERS = {"git", "run_git", "run_user_program"}
 # What stands behind `--end-of-options` or `--`, or is one word with the option it is the value of.
 FENCES = {"revisions", "operands"}
 # The runner itself and its wrappers pass on what they were given.
@@ -17,7 +17,6 @@ PASSED_ON = {
     ("repository.py", "git"),
     ("snapshot.py", "git"),
     ("snapshot.py", "update_paths"),
-    ("config.py", "_list_config"),
     ("create.py", "commit_in_subprocess"),
 }
 

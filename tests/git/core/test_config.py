@@ -15,7 +15,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import discover
 from git_blackbird.model.config.layers import Layer, RawSetting
 from tests.git.support import found
-from tests.support import git, write
+from tests.support import git, wait_until, write
 
 
 def test_no_setting(repo: Path) -> None:
@@ -54,6 +54,31 @@ def test_what_is_written_is_read_and_can_be_unset(repo: Path, sealed: Path) -> N
     assert read_settings(there) == (
         RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
     )
+
+
+def test_git_is_asked_again_once_a_file_may_have_changed(repo: Path, sealed: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    there = discover(repo, {**os.environ, "GIT_TRACE": str(trace)})
+
+    def asked() -> int:
+        before = trace.read_text().count("built-in: git config")
+        read_settings(there)
+        return trace.read_text().count("built-in: git config") - before
+
+    # A file that has just been written may be written again at the same time.
+    wait_until(lambda: asked() == 0)
+    assert asked() == 0
+    for change in (
+        ["config", "blackbird.agent", "demo"],
+        ["config", "--global", "include.path", "more"],
+        ["config", "--file", str(sealed / "more"), "blackbird.agent", "codex"],
+    ):
+        git(repo, *change)
+        assert asked() == 1
+    assert [(item.raw, item.layer) for item in read_settings(there)] == [
+        ("codex", Layer.GIT_GLOBAL),
+        ("demo", Layer.GIT_LOCAL),
+    ]
 
 
 def test_a_configuration_git_cannot_read_is_told(repo: Path) -> None:
