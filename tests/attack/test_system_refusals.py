@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,8 @@ def _on_a_full_disk(place: Path) -> None:
     before = {path: path.read_bytes() for path in place.glob(".blackbird/runs/**/*.json")}
     plan = (place / "blackbird.plan.json").read_bytes()
     call = Call(place)
+    # A snapshot that fails gives up the kept index, and there would be room again.
+    shutil.rmtree(place / ".git" / "blackbird" / "snapshot")
     with filled(place):
         for args in (
             ("add", "--title", "T", "--prompt", "P"),
