@@ -20,6 +20,11 @@ from git_blackbird.model.entities.change import SkippedPath
 # What differs from the index, and what is untracked; the index gets the present times of the other files.
 _STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+# All that git knows of a file's times counts, and it looks at every file.
+_EXACT = (
+    *("-c", "core.checkStat=default", "-c", "core.trustCtime=true"),
+    *("-c", "core.ignoreStat=false", "-c", "core.untrackedCache=false"),
+)
 _UNTRACKED = b"??"
 # Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
 _FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) ([^\0]+)")
@@ -201,7 +206,8 @@ class SnapshotBuilder:
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
         """Run git on the private index within the remaining time."""
         left = max(self.deadline - time.monotonic(), 0.0)
-        return self.repo.git(*QUIET_OPTIONS, *args, stdin=stdin, timeout=left, variables=self.variables)
+        options = (*QUIET_OPTIONS, *_EXACT)
+        return self.repo.git(*options, *args, stdin=stdin, timeout=left, variables=self.variables)
 
     def sorted_out(self, listed: Completed, state: KeptState) -> IndexUpdate:
         """Decide what to do with each path that git listed."""

@@ -180,6 +180,33 @@ def test_a_kept_index_says_what_a_new_one_says(worked_on: Path, change: str) -> 
         assert listing(worked_on, again.tree)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "core.ignoreStat=true",
+        "core.checkStat=minimal",
+        "core.trustCtime=false",
+        "core.untrackedCache=true",
+        "core.preloadIndex=false",
+        "core.splitIndex=true",
+        "index.version=4",
+        "feature.manyFiles=true",
+    ],
+)
+def test_what_git_is_told_about_times_and_indexes_hides_nothing(worked_on: Path, setting: str) -> None:
+    git(worked_on, "config", *setting.split("="))
+    git(worked_on, "add", "sub/new")
+    settle(worked_on)
+    base = taken(worked_on)
+    for content in ("2", "3"):
+        edit_unseen(worked_on)
+        write(worked_on, {"f": content, "new": content, "sub/new": content, f"dir/new{content}": "1"})
+        assert taken(worked_on, base.tree) == taken_anew(worked_on, base.tree)
+        names = git(worked_on, "ls-tree", "-r", "--name-only", taken(worked_on).tree).splitlines()
+        assert f"dir/new{content}" in names
+        assert git(worked_on, "cat-file", "-p", f"{taken(worked_on).tree}:new") == content
+
+
 def test_a_copied_tree_and_another_place(worked_on: Path, tmp_path: Path) -> None:
     taken(worked_on)
     for place in ("copy", "moved"):
