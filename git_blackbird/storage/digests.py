@@ -12,9 +12,6 @@ from typing import NamedTuple
 from git_blackbird.storage.files import SaveError, load_inside, replace_durably
 from git_blackbird.storage.paths import Paths
 
-# Two writes within one tick of a file system's clock leave the same time; some keep whole seconds only.
-_TICK_NANOSECONDS = 100_000_000
-_COARSE_TICK_NANOSECONDS = 2_100_000_000
 _REVIEWS = "reviews"
 _ENDING = ".json"
 # The records of more tasks than these are read for the first time only when the agent has ended.
@@ -257,11 +254,6 @@ def changed_at(path: str | Path) -> int:
         return max(own.st_ctime_ns, Path(path).stat().st_ctime_ns if stat.S_ISLNK(own.st_mode) else 0)
     except OSError:
         return time.time_ns()
-
-
-def tick_of(changed: int) -> int:
-    """Return how long after a time on a file another write may leave the same one."""
-    return _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
 
 
 def digest_of(data: bytes) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.entities.history import (
     Content,
     RecordError,
@@ -31,7 +32,6 @@ from git_blackbird.storage.digests import (
     digest_of,
     mark_of,
     save_durably,
-    tick_of,
 )
 from git_blackbird.storage.files import load_inside
 from git_blackbird.storage.paths import Paths

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.system import gc_paused, is_exhausted
+from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.entities.history import (
     NO_HISTORY,
     NO_OLDER,
@@ -23,7 +23,6 @@ from git_blackbird.model.entities.history import (
 )
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.digests import tick_of
 from git_blackbird.storage.files import load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.ledger import Ledger

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.process import GitError, operands, run_git
 from git_blackbird.git.core.repository import ConfigValue, Repository
+from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.config.layers import Layer, RawSetting
 
 _SECTION = "blackbird."
@@ -16,9 +17,6 @@ _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _NO_SUCH_KEY = 1
 # What `git -c` sets, and a worktree's own configuration, are as near as this clone's.
 _OF_ALL_PROJECTS = frozenset({"system", "global"})
-# A change within one tick of the file system's clock may leave the times of a file as they are.
-_TICK_NANOSECONDS = 100_000_000
-_COARSE_TICK_NANOSECONDS = 2_100_000_000
 _UNSETTLED = (-1,)
 
 
@@ -77,8 +75,7 @@ def settled_signature(path: str, began: int) -> tuple[int, ...]:
     """Return the signature of a file; one that may have changed unseen since ``began`` never is the same."""
     now = signature(path)
     changed = max(now[:2], default=0)
-    tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
-    return now if changed + tick < began else _UNSETTLED
+    return now if changed + tick_of(changed) < began else _UNSETTLED
 
 
 def write_setting(repo: Repository, key: str, value: str) -> None:

@@ -59,6 +59,16 @@ def is_exhausted(error: OSError) -> bool:
     return error.errno in _EXHAUSTED
 
 
+# File systems keep fractions of a second, or whole seconds only.
+_TICK_NANOSECONDS = 100_000_000
+_COARSE_TICK_NANOSECONDS = 2_100_000_000
+
+
+def tick_of(changed: int) -> int:
+    """Return how long after a time on a file another write may leave the same one, in nanoseconds."""
+    return _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
+
+
 _ONE_PRESS_SECONDS = 0.25
 
 
