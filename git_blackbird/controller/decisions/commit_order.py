@@ -23,9 +23,8 @@ def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> Ch
     """Return what the change of these runs began with, and the trees of all runs since."""
     if not runs:
         return ChangeOrigin()
-    began = runs[0].sort_key
-    since = (run for history in state.histories.values() for run in history.own if run.sort_key >= began)
-    legs = (run.tree_pair for run in sorted(since, key=lambda run: run.sort_key))
+    later = (run for history in state.histories.values() for run in history.since(runs[0]))
+    legs = (run.tree_pair for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
     own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
     return ChangeOrigin(runs[0].head_commit, own, tuple(leg for leg in legs if leg is not None))
 
