@@ -119,14 +119,16 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
         hook.state is not HookState.ABSENT or hook.backup is not None
     )
     back = "" if hook.backup is None else "; the one from before comes back"
+    tracked = list_tracked(workspace.repo, STATE_NAME)
+    stays = _staying(workspace, tracked)
     texts = {
         Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
         Component.REFS: _describe_refs(workspace),
-        Component.STATE: _describe_state(workspace),
+        Component.STATE: _describe_state(workspace, tracked, stays),
         Component.CONFIG: _describe_config(workspace),
         Component.PLAN: _describe_plan(workspace),
     }
-    absent = {**_ABSENT, Component.STATE: f"{_ABSENT[Component.STATE]}{_tracked(workspace)}"}
+    absent = {**_ABSENT, Component.STATE: f"{_ABSENT[Component.STATE]}{stays}"}
     if hook.state is HookState.REPLACED:
         absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
     return tuple(
@@ -160,29 +162,29 @@ def _join_ids(task_ids: list[str]) -> str:
     return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
-def _describe_state(workspace: Workspace) -> str | None:
-    paths, kept = workspace.paths, _kept_state(workspace)
+def _describe_state(workspace: Workspace, tracked: Iterable[str], stays: str) -> str | None:
+    paths, kept = workspace.paths, _kept_state(workspace, tracked)
     if not has_state(paths, kept):
         return None
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
     text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
     # Nothing brings back what a person wrote.
     own = list_own_files(paths, kept)
-    return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + _tracked(workspace)
+    return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + stays
 
 
-def _kept_state(workspace: Workspace) -> frozenset[Path]:
+def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]:
     config = global_config_path(workspace.environment.environ)
     users_own = None if config is None else config.parent
-    return state_to_keep(workspace.paths, users_own, list_tracked(workspace.repo, STATE_NAME))
+    return state_to_keep(workspace.paths, users_own, tracked)
 
 
-def _tracked(workspace: Workspace) -> str:
+def _staying(workspace: Workspace, tracked: Iterable[str]) -> str:
     """Say what of the state stays because git tracks it; "" if nothing does."""
-    tracked = state_to_keep(workspace.paths, None, list_tracked(workspace.repo, STATE_NAME))
-    if not tracked:
+    kept = state_to_keep(workspace.paths, None, tracked)
+    if not kept:
         return ""
-    return f"; what git tracks stays (`git rm` removes it): {_named(workspace, sorted(tracked))}"
+    return f"; what git tracks stays (`git rm` removes it): {_named(workspace, sorted(kept))}"
 
 
 def _named(workspace: Workspace, files: Sequence[Path]) -> str:
@@ -296,7 +298,8 @@ def _remove(workspace: Workspace, part: Component) -> None:
             delete_our_refs(workspace.repo)
         case Component.STATE:
             with workspace.store.transaction():
-                remove_state(workspace.paths, _kept_state(workspace))
+                tracked = list_tracked(workspace.repo, STATE_NAME)
+                remove_state(workspace.paths, _kept_state(workspace, tracked))
         case Component.CONFIG:
             remove_own_sections(workspace.repo)
         case Component.PLAN:
