@@ -102,7 +102,7 @@ class Loop:
         engine.ui.end(stop, state)
         return stop
 
-    async def _turn(self, look: "_Look", act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
+    async def _turn(self, look: _Look, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
         engine = self._engine
         state = None
         if not engine.is_interrupted:
