@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from signal import Signals
@@ -137,12 +137,12 @@ def _write_private(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
-@dataclass(frozen=True)
+@dataclass
 class GatedProcess:
     """A started process that does nothing before ``open_gate``, with its logs; leader of its own group.
 
     ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
-    ``follow``, or ``abandon``.
+    ``follow``, or ``abandon``. ``opened`` is the time of the gate's opening by the monotonic clock.
     """
 
     popen: subprocess.Popen[bytes]
@@ -150,6 +150,7 @@ class GatedProcess:
     run_id: str
     stdout: TailedLog
     stderr: TailedLog
+    opened: float = field(default_factory=time.monotonic, init=False)
 
     @property
     def pid(self) -> int:
@@ -161,6 +162,7 @@ class GatedProcess:
         gate = self.popen.stdin
         if gate is None or gate.closed:
             raise ValueError("this gate has been opened or closed before")
+        self.opened = time.monotonic()
         with suppress(BrokenPipeError), gate:
             gate.write(b"\n")
 
@@ -246,7 +248,8 @@ class _Supervisor:
         self._signals: list[Signals] | None = None
         self._next_signal = float("-inf")
         self._signalled: dict[int, str] = {}
-        self._started = self._last_output = time.monotonic()
+        self._started = child.opened
+        self._last_output = time.monotonic()
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._has_exited = False
