@@ -206,8 +206,6 @@ def open_libgit2(repo: Repository) -> "pygit2.Repository":
 
     # Git has checked at discovery whether this user trusts the repository's owner.
     pygit2.settings.owner_validation = False
-    # What git does for its references; without it a power cut may leave an empty file.
-    pygit2.settings.enable_fsync_gitdir(True)
     try:
         return pygit2.Repository(os.fspath(repo.git_dir))
     except (pygit2.GitError, KeyError, OSError) as error:

@@ -34,10 +34,14 @@ def save_run_ref(
         entries[b"head"] = TreeEntry(DIRECTORY, head)
     tree, name = TreeStore(repo).save(entries), f"{_OURS}{purpose}/{run_id}"
     try:
+        # As git does: without it a power cut may leave an empty file.
+        pygit2.settings.enable_fsync_gitdir(True)
         open_libgit2(repo).references.create(name, tree, force=True)
     except (pygit2.GitError, OSError, ValueError):
         # Git waits for who locks it, as one that packs references does, and says what is wrong.
         _update_refs(repo, f"update {name} {tree}\n")
+    finally:
+        pygit2.settings.enable_fsync_gitdir(False)
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
