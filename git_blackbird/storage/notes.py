@@ -1,4 +1,4 @@
-"""Notes of the program in the git directory, outside of any clone: agreements, and the approval under way.
+"""Notes of the program in the git directory, outside of any clone: agreements, verdicts, an approval.
 
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.run import CheckResult
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
@@ -37,6 +38,28 @@ def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
     digests = tuple(sorted({*load_agreements(paths, answer), digest}))
     write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
+
+
+_MAX_CHECKS = 100
+
+
+class _Checks(Record):
+    """The last verdicts of checks, oldest first."""
+
+    results: tuple[CheckResult, ...] = ()
+
+
+def load_check(paths: Paths, tree: str, command: str) -> CheckResult | None:
+    """Return what a command said of a tree."""
+    checks = load_note(_Checks, paths.checks) or _Checks()
+    return next((one for one in checks.results if (one.tree, one.command) == (tree, command)), None)
+
+
+def save_check(paths: Paths, result: CheckResult) -> None:
+    """Add one verdict; the oldest make room for it."""
+    checks = load_note(_Checks, paths.checks) or _Checks()
+    saved = _Checks(results=(*checks.results, result)[-_MAX_CHECKS:])
+    write_private(paths.checks, dump_json(saved.to_json()))
 
 
 class PendingApproval(Record):

@@ -14,6 +14,7 @@ STATE_NAME = ".blackbird"
 OVERVIEW_NAME = "snapshot.md"
 HIDDEN = (STATE_NAME, PLAN_NAME)
 IGNORE_NAME = ".gitignore"
+CHECK_STREAM = "check"
 _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 _EVERYTHING = b"*\n"
 
@@ -51,6 +52,8 @@ class Paths:
         self.pending_approval = private / "approval.json"
         # What a person answered about the rights of agents.
         self.agreements = private / "agreements.json"
+        # The verdicts of the user's check, by tree and command.
+        self.checks = private / "checks.json"
         # The digests of all record files when a run last began; what our commands wrote to them since, one
         # line each; and the files that are ignored until a person confirms them.
         self.known_records = private / "records-known.json"
@@ -88,7 +91,7 @@ class Paths:
         return self.task_reviews(task_id) / f"{run_id}.json"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return the log of one stream (``stdout`` or ``stderr``) of one run."""
+        """Return the log of one stream of one run: ``stdout``, ``stderr``, or what its check printed."""
         return self.task_runs(task_id) / "logs" / f"{run_id}.{stream}"
 
     def make_folder(self, folder: Path) -> None:

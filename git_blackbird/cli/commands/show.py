@@ -13,9 +13,9 @@ from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
-from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, view_task, why_failed
+from git_blackbird.controller.queries.status import TaskView, next_verdict, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import format_moment, message_lines, undo_lines
+from git_blackbird.messages.display.format import check_lines, format_moment, message_lines, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
@@ -89,6 +89,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call))
+    yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
 
@@ -129,7 +130,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
             yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
         yield f"    {view.pending.command}"
     elif view.to_review is not None:
-        yield CHANGE_REVIEW
+        yield next_verdict(view.to_review)
         yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
@@ -145,6 +146,13 @@ def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
     yield from runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), call.columns_less(2))
     if len(runs) > _MAX_RUNS:
         yield f"and {len(runs) - _MAX_RUNS} more: {task_command('runs', view.task.id)}"
+
+
+def _check(view: TaskView) -> Iterator[str]:
+    run = view.history.latest
+    if run is not None and run.check is not None:
+        yield from check_lines(run.check)
+        yield f"    {task_command('runs', view.task.id, f' {run.id}')}"
 
 
 def _reviews(view: TaskView) -> Iterator[str]:

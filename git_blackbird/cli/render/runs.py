@@ -16,6 +16,7 @@ from git_blackbird.cli.render.tables import (
 from git_blackbird.messages.display.format import (
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    check_lines,
     format_cost,
     format_decision,
     format_moment,
@@ -96,6 +97,7 @@ def run_lines(
     yield from render_section("asked", map(question_line, run.questions))
     yield from render_section("verdict", verdict_lines(run, paint))
     yield from render_section("found", result_lines(run))
+    yield from render_section("check", () if run.check is None else check_lines(run.check))
     yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", _change_lines(run.review_summary))

@@ -15,6 +15,7 @@ from git_blackbird.model.entities.cli_hints import ShellLine, runnable_steps
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.parent_verdict import ChildStatus, Dismissal
 from git_blackbird.model.entities.run import (
+    CheckResult,
     DecisionState,
     ReviewState,
     Run,
@@ -281,6 +282,7 @@ class RunView(View):
     parent_review: ParentReviewView | None = field(
         "The verdict, where the type is `review`.", using=parent_review_of
     )
+    check: CheckResult | None = field("What the user's check says of the change.")
     review_state: ReviewState | None = field("How the reviews of its change stand.")
     review_round: int | None = field("The round of reviews that it belongs to.")
     review: MergedReview | None = field("Both reviews of its change as one.", using=merged_or_none)

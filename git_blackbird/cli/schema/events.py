@@ -23,6 +23,7 @@ from git_blackbird.model.entities.change import Summary, Totals
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
+    CheckResult,
     DecisionState,
     Question,
     RunStatus,
@@ -114,6 +115,18 @@ class RunEndedEvent(EventOutput, event="run_ended"):
         "What it found as a reviewer of a change.", "run", using=result_of
     )
     seconds: float = field("How long it took.", using=_seconds)
+
+
+class CheckEndedEvent(EventOutput, event="check_ended"):
+    """The user's check of a change is over."""
+
+    task: TaskId = field(_TASK, "task_id")
+    run: RunId = field("The run whose change it is.", "run.id")
+    check: CheckResult = field("What it says.")
+    reasons: tuple[str, ...] = field("Why a person is to decide, where one is.")
+    decision_state: DecisionState | None = field(
+        "`changes_requested`: sent back; `pending`: for a person; else it goes on.", "run.decision_state"
+    )
 
 
 class ReviewsEndedEvent(EventOutput, event="reviews_ended"):
@@ -227,9 +240,11 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     runs: int = field("How many runs made the change.")
     cost_usd: float | None = field("What they cost together.")
     commit: CommitPreviewView | None = field("What approving would commit; null where nothing.")
+    check: CheckResult | None = field("What the user's check says of the change.", "run.check")
     review: MergedReview | None = field("Both reviews of the change as one.", "merged")
     suggested_request: str | None = field(
-        "A change request with what a hook that refused the commit printed, and what the reviewers found."
+        "A change request with what a hook that refused the commit or a failed check printed, and what the "
+        "reviewers found."
     )
     reasons: tuple[str, ...] = field("Why a person is to decide: nothing was changed, or the reviews.")
     since_request: SinceRequestView | None = field("What you last requested, and what changed since.")
@@ -325,6 +340,7 @@ _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {
     events.RunProgress: RunProgressEvent,
     events.RunOutput: RunPrinted,
     events.RunEnded: RunEndedEvent,
+    events.CheckEnded: CheckEndedEvent,
     events.ReviewsEnded: ReviewsEndedEvent,
     events.Decided: DecidedEvent,
     events.Notice: NoticeEvent,

@@ -51,7 +51,9 @@ class OneRunOutput(DataOutput, schema_name="runs-one"):
 
     run: RunView = field("The run in short.")
     prompt: str = field("What its agent was told, less what every agent is told and the project snapshot.")
-    logs: Mapping[str, str] = field("The paths of what it printed, by `stdout` and `stderr`.")
+    logs: Mapping[str, str] = field(
+        "The paths of what it printed, by `stdout` and `stderr`; `check` is what the check printed."
+    )
     commits: tuple[CommitView, ...] = field("The commits that it lists.")
     record: Run = field("The record, as in its file.")
 

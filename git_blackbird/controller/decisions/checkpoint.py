@@ -12,6 +12,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
@@ -23,6 +24,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
+    count_check_requests,
     merged_or_none,
     missing_texts,
     next_after,
@@ -123,11 +125,27 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
 
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
+    if not run.is_pending:
+        return ()
+    if run.no_change:
+        return (NO_CHANGE,)
+    return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
+
+
+def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
+    if run.failed_check is None or workspace.config.check.mode == "show":
+        return
+    sent = count_check_requests(runs_in_change(history), run)
+    if sent >= workspace.config.check.max_rounds:
+        yield f"the check still fails after {counted(sent, 'change request')} (check.maxRounds)"
+    elif (obstacle := why_not_resumable(workspace, history, run)) is not None:
+        yield f"cannot request fixes: {obstacle}"
+
+
+def _review_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     merged = merged_or_none(run)
     most, number = workspace.config.reviews.max_iterations, run.review_round or 1
-    if run.is_pending and run.no_change:
-        return (NO_CHANGE,)
-    if not run.is_pending or merged is None:
+    if merged is None:
         return ()
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))

@@ -63,13 +63,13 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
     requests = tuple(action.task for action in change_requests(state, call))
     due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
+    waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
     changes = tuple(
-        task
-        for task, run in due
-        if workspace.reviews_changes and run is not None and run.review_state is ReviewState.DUE
+        task for task, run in waiting if workspace.reviews_changes and run.review_state is ReviewState.DUE
     )
+    verdicts = (task for task, run in waiting if run.is_check_due or task in changes)
     plan = apply_gates(state.plan, passing)
-    plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *changes)}, passing)
+    plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *verdicts)}, passing)
     order = list(_reviewed(state, call, _newly_done(state.plan, plan)))
     progress = PlanProgress(plan)
     continued = tuple(action.task for action in unfinished(state, call))

@@ -71,7 +71,7 @@ class Engine:
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
         self._step: asyncio.Task[object] | None = None
-        self._running: tuple[str, TaskId] | None = None
+        self._running: tuple[str, TaskId, str] | None = None
         # Each agent is probed once, each path left out of snapshots named once.
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
@@ -81,8 +81,8 @@ class Engine:
         if self.is_interrupted:
             self.force_stop.set()
         elif self._running is not None:
-            stopping, task_id = self._running
-            inform(self.ui, f"{stopping} {task_id}; a second Ctrl+C kills its agent", task_id)
+            stopping, task_id, what = self._running
+            inform(self.ui, f"{stopping} {task_id}; a second Ctrl+C kills {what}", task_id)
         self.is_interrupted = True
         if self._step is not None:
             self._step.cancel()
@@ -176,9 +176,11 @@ class Engine:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None
 
-    async def run_agent(self, stopping: str, task_id: TaskId, work: Awaitable[T]) -> T | None:
-        """Await an agent's work; ``stopping`` tells the user what an interrupt does to it."""
-        self._running = stopping, task_id
+    async def run_agent(
+        self, stopping: str, task_id: TaskId, work: Awaitable[T], what: str = "its agent"
+    ) -> T | None:
+        """Await a program's work; ``stopping`` tells the user what an interrupt does to it."""
+        self._running = stopping, task_id, what
         try:
             return await self.interruptible(work)
         finally:

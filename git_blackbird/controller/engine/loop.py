@@ -10,6 +10,7 @@ from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.engine.actions.check import check_change
 from git_blackbird.controller.engine.actions.decide import decide
 from git_blackbird.controller.engine.actions.review import review_change, review_parent
 from git_blackbird.controller.engine.actions.run_tasks import (
@@ -45,6 +46,7 @@ from git_blackbird.model.rules.next_action import (
     AskPaused,
     AskQuestions,
     CallScope,
+    CheckChange,
     ContinueRun,
     Idle,
     NextAction,
@@ -145,13 +147,16 @@ class Loop:
         return action, state
 
 
-async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, C901  # a table
+async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
     """Hand an action to its handler."""
     about = "" if isinstance(action, ParentReviewRequired | Idle) else action.task.id
     trace.event("next action", type(action).__name__, about)
     match action:
         case ApplyChangeRequest():
             return await apply_change_request(engine, action, state)
+        case CheckChange():
+            with trace.measured(Phase.CHECK, action.task.id):
+                return await check_change(engine, action, state)
         case ReviewChange():
             with trace.measured(Phase.REVIEWS, action.task.id):
                 return await review_change(engine, action, state)

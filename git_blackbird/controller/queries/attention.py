@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
-from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
+from git_blackbird.controller.queries.status import LiveRun, StatusReport, next_verdict
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -57,7 +57,8 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
-            DueItem("change_review", task, CHANGE_REVIEW, EXECUTE, run.id) for task, run in overview.to_review
+            DueItem("change_review", task, next_verdict(run), EXECUTE, run.id)
+            for task, run in overview.to_review
         ],
         "parent_review": [
             DueItem(

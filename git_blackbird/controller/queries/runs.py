@@ -15,6 +15,7 @@ from git_blackbird.model.entities.history import NO_HISTORY, History, RecordErro
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.paths import CHECK_STREAM
 from git_blackbird.storage.records import unknown_files
 
 STREAMS = ("stdout", "stderr")
@@ -97,7 +98,7 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
 
 def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
     """Say where the saved streams of a run lie, by stream; the Go program keeps them in the record alone."""
-    places = {name: workspace.paths.log(run.task_id, run.id, name) for name in STREAMS}
+    places = {name: workspace.paths.log(run.task_id, run.id, name) for name in (*STREAMS, CHECK_STREAM)}
     return {name: str(path) for name, path in places.items() if path.exists()}
 
 

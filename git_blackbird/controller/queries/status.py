@@ -16,7 +16,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_co
 from git_blackbird.model.entities.decision import undo_commands
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
@@ -72,7 +72,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
 
 
-CHANGE_REVIEW = "its change is to be reviewed"
+_CHANGE_REVIEW, _CHANGE_CHECK = "its change is to be reviewed", "its change is to be checked"
 APPROVING = "approved: its change is being committed"
 
 
@@ -88,12 +88,12 @@ class StatusReport(NamedTuple):
 
     ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
     work was broken off, and that come first in one.
-    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now; ``failed`` leaves
-    have the reason that their last run gives. ``hints`` are
-    commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
-    whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
-    records stop which cannot be read, ``unreadable`` all such records. ``drift`` is what the plan says
-    and what the records say, where that differs; readers only report it.
+    ``to_review`` are runs whose change is yet to be checked or reviewed, and that nobody reviews now;
+    ``failed`` leaves have the reason that their last run gives. ``hints`` are commands that get tasks on
+    which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
+    committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
+    be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
+    that differs; readers only report it.
     """
 
     counts: Mapping[Status, int]
@@ -217,9 +217,14 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
             yield run.task_id
 
 
+def next_verdict(run: Run) -> str:
+    """Say what a change waits for: the user's check comes before the reviews."""
+    return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
+
+
 def _to_review(state: PlanState, task: Task) -> Run | None:
     run = state.latest(task.id)
-    return run if run is not None and run.review_state is ReviewState.DUE else None
+    return run if run is not None and run.awaits_verdict else None
 
 
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
@@ -308,7 +313,7 @@ class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
-    how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
+    how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed,
     ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
     ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
     """

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
@@ -27,6 +27,7 @@ from git_blackbird.messages.outgoing.prompts import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,
+    check_for_reviewers,
     render_package,
     render_reviewer_prompt,
 )
@@ -90,7 +91,9 @@ def change_review_request(
         return None
     threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
-    package = build_package(task, summary.diffstat, diff, pair, threshold)
+    package = replace(
+        build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.check)
+    )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)
     return ChangeReviewRequest(task, run, text, pair.head, state.plan, round_of(runs, run), finished)
@@ -229,7 +232,7 @@ def _complete(
             annotated = stored.with_fields(result)
             transaction.save_run(annotated)
             return annotated
-        if stored.escalated:
+        if stored.escalated and stored.failed_check is None:
             # That earlier reviews of the same change left it to a person counts no more.
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
@@ -267,7 +270,7 @@ def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) 
 
 
 def ask_instead(workspace: Workspace, run: Run) -> Run:
-    """Turn a reviewers' request that cannot be sent into an ordinary decision."""
+    """Turn a request of the reviewers or the check that cannot be sent into an ordinary decision."""
     now = workspace.environment.timestamp()
     unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
     return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).with_fields(unrequested))

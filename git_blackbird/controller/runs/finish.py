@@ -24,6 +24,7 @@ from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
+    CHECK_DUE,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
     ReviewState,
@@ -105,10 +106,15 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
     fields = completion_fields(ended, outcome, now).with_fields(sent).with_fields(trees)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
-    if is_success and workspace.reviews_changes and not is_doubtful:
-        # Whoever ends the reviews says what is to be decided.
-        due = RunFields(review_state=ReviewState.DUE, decision_required=gated or None)
-        fields = fields.with_fields(due)
+    verdicts = RunFields(
+        review_state=ReviewState.DUE
+        if is_success and workspace.reviews_changes and not is_doubtful
+        else None,
+        check=CHECK_DUE if is_success and workspace.config.check.command and not no_change else None,
+    )
+    if verdicts.review_state or verdicts.check:
+        # Whoever ends the reviews, or the check without them, says what is to be decided.
+        fields = fields.with_fields(verdicts).with_fields(RunFields(decision_required=gated or None))
     elif is_doubtful or (gated and outcome.status in _GATED and outcome.overtaken_by is None):
         fields = fields.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
@@ -282,11 +288,11 @@ def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
 def _due_in_any_case(fields: RunFields) -> RunFields:
     """Add what makes a decision due though none would be: a stop may be what was switched off.
 
-    A run that is not over, or is to be reviewed first, hands this on to what follows it.
+    A run that is not over, or is to be checked or reviewed first, hands this on to what follows it.
     """
     if fields.superseded_at is not None:
         return fields
-    if fields.status in _GATED and fields.review_state is None:
+    if fields.status in _GATED and fields.review_state is None and fields.check is None:
         return fields.awaiting_decision(fields.completed_at)
     return fields.with_fields(RunFields(decision_required=True))
 

@@ -9,6 +9,7 @@ from git_blackbird.messages.display.format import (
     MAX_LISTED,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    check_lines,
     counted,
     outside_lines,
     render_cost,
@@ -23,6 +24,7 @@ from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import CheckOutcome
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
@@ -77,6 +79,11 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     why = f" ({clean_line(run.error)})" if run.error else ""
     tone = Style.PLAIN if run.error is None else Style.WARNING
     yield StyledLine(f"Run status: {run.status}{why}", tone)
+    if run.check is not None:
+        lines = list(check_lines(run.check))
+        tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
+        yield StyledLine(f"Check: {lines[0]}", tone)
+        yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
     if checkpoint.merged is None:
         yield from _reasons(checkpoint)
     else:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import (
+    check_lines,
+    check_word,
     counted,
     render_cost,
     render_duration,
@@ -14,7 +16,17 @@ from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
+from git_blackbird.model.rules.reviews import BY_CHECK
+from git_blackbird.model.views.events import (
+    CheckEnded,
+    Decided,
+    Event,
+    Level,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunStarted,
+)
 from git_blackbird.model.views.stop import Stop
 
 _LONGEST_REASON = 400
@@ -38,13 +50,15 @@ _WHY_PAUSED = {
 }
 
 
-def render_event(event: Event) -> str | None:
+def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
     """Format an event on one line; None for events too frequent for lines."""
     match event:
         case RunStarted():
             return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
         case RunEnded():
             return _render_end(event.run, event.seconds)
+        case CheckEnded():
+            return "\n".join(_check_lines(event))
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
@@ -101,6 +115,16 @@ def _render_end(run: Run, seconds: float) -> str:
             # The agent's refusal is not a failure of the task.
             word = "failed" if run.superseded_by is None else "could not run"
             return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def _check_lines(event: CheckEnded) -> Iterator[str]:
+    """Return the verdict of the check, and who acts next."""
+    yield f"check of {event.task_id} {check_word(event.check)}"
+    if event.run.requested_by == BY_CHECK:
+        yield f"changes to {event.task_id} requested by its check"
+    if not event.run.is_pending:
+        yield from (f"  {line}" for line in list(check_lines(event.check))[1:])
+    yield from (render_reason(reason) for reason in event.reasons)
 
 
 def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:

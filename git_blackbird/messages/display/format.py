@@ -15,6 +15,8 @@ from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
+    CheckOutcome,
+    CheckResult,
     DecisionState,
     Question,
     Run,
@@ -160,6 +162,31 @@ def _short(number: int) -> str:
             # Rounded down: 999,999 must not become 1000k.
             return f"{bounded // size}.{bounded * 10 // size % 10}{letter}"
     return str(bounded)
+
+
+_MAX_CHECK_LINES = 10
+
+
+def check_word(check: CheckResult) -> str:
+    """Return the verdict of the user's check on a change on one line."""
+    match check.outcome:
+        case CheckOutcome.PASSED:
+            return f"passed ({render_duration(check.seconds or 0)})"
+        case CheckOutcome.FAILED:
+            return f"failed: {check.ended}"
+        case CheckOutcome.FAILED_BEFORE:
+            return f"failed before: {check.ended}, as on the base of the change"
+        case CheckOutcome.BROKEN:
+            return f"broken: {clean_line(check.reason or 'no reason is recorded')}"
+        case _:
+            return "due"
+
+
+def check_lines(check: CheckResult) -> Iterator[str]:
+    """Return the verdict, and below it the last lines of output of a check that did not pass."""
+    yield check_word(check)
+    if check.outcome is not CheckOutcome.PASSED:
+        yield from map(clean_line, strip_controls(check.output or "").splitlines()[-_MAX_CHECK_LINES:])
 
 
 _NANOSECONDS = 1_000_000_000

@@ -25,6 +25,7 @@ from git_blackbird.model.entities.run import (
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import (
+    BY_CHECK,
     BY_REVIEWERS,
     ChangeReviewView,
     GateState,
@@ -217,6 +218,9 @@ def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     yield "reviews", _change_state(view)
 
 
+_REQUESTERS = {BY_REVIEWERS: "its reviewers", BY_CHECK: "its check"}
+
+
 def _change_state(view: ChangeReviewView) -> str:
     run = view.run
     if run is None:
@@ -228,9 +232,7 @@ def _change_state(view: ChangeReviewView) -> str:
     decision = "none" if run.was_superseded_undecided else run.decision_state
     after = "" if run.decision_state is None else f"; decision: {decision}"
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        after = (
-            f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
-        )
+        after = f"; changes requested by {_REQUESTERS.get(run.requested_by or '', 'a person')}"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Answer, Question, Run
+from git_blackbird.model.entities.run import Answer, CheckResult, Question, Run
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
@@ -250,10 +250,17 @@ _REFUSED = (
 
 
 def bound_output(text: str) -> str:
-    """Return the end of a hook's output, without control sequences."""
+    """Return the end of a program's output, without control sequences."""
     output = strip_controls(text).strip()
     left_out = len(output) - MAX_OUTPUT_CHARACTERS
     return output if left_out <= 0 else f"({left_out} characters before)\n{output[left_out:]}"
+
+
+def render_check_request(check: CheckResult) -> str:
+    """Format a failed check as a change request."""
+    text = f"The check of your change failed ({check.ended}): {clean_line(check.command or '')}\n\n{_FIX}"
+    output = bound_output(check.output or "")
+    return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
 
 
 def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
@@ -261,6 +268,8 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     parts = []
     if run.hook_output is not None:
         parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
+    if run.failed_check is not None:
+        parts.append(render_check_request(run.failed_check))
     if merged is not None and merged.findings:
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None
@@ -268,7 +277,10 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
 
 def suggestion_source(run: Run, merged: MergedReview | None) -> str:
     """Name the source of a suggested change request."""
-    if run.hook_output is None:
-        return "what the reviewers found"
     has_findings = merged is not None and bool(merged.findings)
-    return "what the hook printed and the reviewers found" if has_findings else "what the hook printed"
+    sources = (
+        ("the hook printed", run.hook_output is not None),
+        ("the check printed", run.failed_check is not None),
+        ("the reviewers found", has_findings),
+    )
+    return f"what {' and '.join(text for text, is_there in sources if is_there)}"

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
-from git_blackbird.model.base.sanitize import escape_controls, name_hidden, shell_word
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden, shell_word
 from git_blackbird.model.entities.change import MAX_DIFFSTAT_BYTES, TreePair
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import CheckOutcome, CheckResult
 
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024
@@ -30,7 +31,7 @@ class ReviewPackage:
     """A change and its task.
 
     ``diff`` is None if it is too long to include; ``lines`` is its length in any case. ``stat`` is the output
-    of ``git diff --stat``, ``trees`` are the two trees of the change.
+    of ``git diff --stat``, ``trees`` are the two trees of the change, ``check`` what the user's check said.
     """
 
     task: Task
@@ -39,6 +40,7 @@ class ReviewPackage:
     lines: int
     trees: TreePair
     diff_bytes: int = 0
+    check: str = ""
 
 
 def build_package(task: Task, stat: str, diff: bytes, trees: TreePair, threshold: int) -> ReviewPackage:
@@ -69,7 +71,21 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
         for title, (name, text) in sections.items()
         if text
     ]
-    return join_parts(*parts, _how_to_see(package, top))
+    return join_parts(*parts, package.check, _how_to_see(package, top))
+
+
+_CHECK_OUTCOMES = {
+    CheckOutcome.PASSED: "passes on this change",
+    CheckOutcome.FAILED: "fails on this change, and not on what was there before it",
+    CheckOutcome.FAILED_BEFORE: "fails on this change, and failed before it as well",
+}
+
+
+def check_for_reviewers(check: CheckResult | None) -> str:
+    """Say what the user's check says of a change; "" where it says nothing."""
+    if check is None or check.outcome not in _CHECK_OUTCOMES:
+        return ""
+    return f"The check of the user, `{clean_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
 
 
 def _visible_task_text(text: str) -> str:

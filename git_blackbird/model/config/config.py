@@ -125,6 +125,24 @@ class ExecutionConfig(Section):
     )
 
 
+class CheckConfig(Section):
+    """A command of the user's that says whether a change is good."""
+
+    command: str | None = key(
+        None, "a shell command that each change must pass; exit code 0 means it does", clone_safe=False
+    )
+    timeout_seconds: int = key(600, "time limit of one check", limits=(1, 86_400), stricter="lower")
+    mode: Literal["show", "gate"] = key(
+        "show", "whether a failed check is only shown, or sent back to the agent", stricter="higher"
+    )
+    max_rounds: int = key(
+        2,
+        "how often a failed check is sent back before you are asked",
+        limits=(0, 20),
+        stricter="lower",
+    )
+
+
 class NotifyConfig(Section):
     """Calling a person."""
 
@@ -199,6 +217,7 @@ class Config(Section):
     codex: CodexConfig = Field(default_factory=CodexConfig.model_construct)
     command: CommandConfig = Field(default_factory=CommandConfig.model_construct)
     execution: ExecutionConfig = Field(default_factory=ExecutionConfig.model_construct)
+    check: CheckConfig = Field(default_factory=CheckConfig.model_construct)
     notify: NotifyConfig = Field(default_factory=NotifyConfig.model_construct)
     reviews: ReviewsConfig = Field(default_factory=ReviewsConfig.model_construct)
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)

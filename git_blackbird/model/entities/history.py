@@ -241,7 +241,7 @@ def completed_task(run: Run) -> bool:
     """Whether the task was ``done`` after this run: a new change and new messages start after it."""
     if run.superseded_by == f"{SUPERSEDED_BY_STATUS}done":
         return True
-    if run.review_state is ReviewState.DUE:
+    if run.awaits_verdict:
         return False
     if run.decision_state is not None:
         return run.decision_state in APPROVALS

@@ -46,6 +46,47 @@ class ReviewState(StrEnum):
     SKIPPED = "skipped"
 
 
+class CheckOutcome(StrEnum):
+    """What the user's check says of a tree (DESIGN.md 15).
+
+    ``due``: it has not run yet. ``failed_before``: it fails on the base of the change as well. ``broken``: it
+    could not be started, or was not done in time, and says nothing.
+    """
+
+    DUE = "due"
+    PASSED = "passed"
+    FAILED = "failed"
+    FAILED_BEFORE = "failed_before"
+    BROKEN = "broken"
+
+
+class CheckResult(Record):
+    """The verdict of one command on one tree.
+
+    ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
+    a signal.
+    """
+
+    outcome: CheckOutcome
+    command: str | None = None
+    tree: ObjectId | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    output: str | None = None
+    reason: str | None = None
+    started_at: str | None = None
+
+    @property
+    def ended(self) -> str:
+        """How its process ended."""
+        if self.exit_code is None:
+            return "unknown exit"
+        return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit {self.exit_code}"
+
+
+CHECK_DUE = CheckResult(outcome=CheckOutcome.DUE)
+
+
 class DecisionState(StrEnum):
     """The decision at the checkpoint of a run (spec 2)."""
 
@@ -138,6 +179,7 @@ class RunFields(Record):
     submodules when it began. ``base_tree`` includes what others committed meanwhile: it is not part of the
     change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
     ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree.
+    ``check``: what the user's check says of the change up to this run.
     """
 
     id: CheckedRunId = RunId("")
@@ -211,6 +253,7 @@ class RunFields(Record):
     notes: tuple[str, ...] = ()
     no_change: bool | None = None
     undone_at: str | None = None
+    check: CheckResult | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""
@@ -258,10 +301,26 @@ class Run(RunFields):
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
 
     @property
+    def is_check_due(self) -> bool:
+        """Whether the user's check has yet to look at the change."""
+        return self.check is not None and self.check.outcome is CheckOutcome.DUE
+
+    @property
+    def failed_check(self) -> CheckResult | None:
+        """The user's check, where it fails because of the change."""
+        is_failed = self.check is not None and self.check.outcome is CheckOutcome.FAILED
+        return self.check if is_failed else None
+
+    @property
+    def awaits_verdict(self) -> bool:
+        """Whether a check or reviews of the change come before anything else."""
+        return self.is_check_due or self.review_state is ReviewState.DUE
+
+    @property
     def is_open(self) -> bool:
-        """Whether the run is not over, or is yet to be reviewed, decided on or changed."""
+        """Whether the run is not over, or is yet to be checked, reviewed, decided on or changed."""
         is_over = self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
-        return not is_over or self.review_state is ReviewState.DUE or self.decision_state in OPEN_DECISIONS
+        return not is_over or self.awaits_verdict or self.decision_state in OPEN_DECISIONS
 
     @property
     def counts(self) -> bool:

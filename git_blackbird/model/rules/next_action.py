@@ -82,6 +82,10 @@ class ApplyChangeRequest(RunAction):
     """Send a change request to the session that did the work; the session may be gone."""
 
 
+class CheckChange(RunAction):
+    """Run the user's check on the change of a successful run, before its reviews."""
+
+
 class ReviewChange(RunAction):
     """Review the change of a successful run before anyone decides on it."""
 
@@ -136,6 +140,7 @@ class Idle:
 
 NextAction = (
     ApplyChangeRequest
+    | CheckChange
     | ReviewChange
     | PendingDecision
     | AskQuestions
@@ -153,6 +158,8 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
     """Return the next action of this call."""
     if (request := next(change_requests(state, call), None)) is not None:
         return request
+    if (check := _check_of_change(state, call)) is not None:
+        return check
     if (review := _review_of_change(state, call)) is not None:
         return review
     for decision in pending_decisions(state):
@@ -199,6 +206,11 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
             and is_decision_alive(task, run)
         ):
             yield ApplyChangeRequest(task, run)
+
+
+def _check_of_change(state: PlanState, call: CallScope) -> CheckChange | None:
+    due = (CheckChange(task, run) for task, run in state.open_runs if run.is_check_due)
+    return next((action for action in due if call.covers(action.task.id)), None)
 
 
 def _review_of_change(state: PlanState, call: CallScope) -> ReviewChange | None:

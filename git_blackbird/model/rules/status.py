@@ -14,7 +14,6 @@ from git_blackbird.model.entities.run import (
     APPROVALS,
     SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
-    ReviewState,
     Run,
     RunStatus,
 )
@@ -37,7 +36,7 @@ def status_of_run(run: Run) -> Status:
         case RunStatus.FAILED:
             # A person may accept the work of a failed run.
             return Status.DONE if run.decision_state in APPROVALS and not is_undone else Status.FAILED
-        case RunStatus.SUCCESS if run.review_state is ReviewState.DUE:
+        case RunStatus.SUCCESS if run.awaits_verdict:
             return Status.IN_PROGRESS
         case RunStatus.SUCCESS if run.decision_state in _GATED:
             return Status.WAITING_USER

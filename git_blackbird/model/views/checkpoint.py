@@ -107,9 +107,11 @@ class Checkpoint:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the run failed or changed nothing, or its reviews did not approve the change."""
+        """Whether the run or its check failed, it changed nothing, or the reviews did not approve it."""
         is_cleared = self.merged is not None and self.merged.is_approval
-        return self.run.error is not None or (bool(self.reasons) and not is_cleared)
+        if self.run.error is not None or self.run.failed_check is not None:
+            return True
+        return bool(self.reasons) and not is_cleared
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
         """The choices in their fixed order and numbers."""

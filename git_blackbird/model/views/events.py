@@ -7,7 +7,7 @@ from enum import StrEnum
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.run import DecisionState, Run, RunType
+from git_blackbird.model.entities.run import CheckResult, DecisionState, Run, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 
@@ -75,6 +75,19 @@ class Decided:
 
 
 @dataclass(frozen=True)
+class CheckEnded:
+    """The user's check of a change is over; ``run`` is the run as recorded after it.
+
+    ``reasons`` say why a person has to decide, if so.
+    """
+
+    task_id: TaskId
+    run: Run
+    check: CheckResult
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ReviewsEnded:
     """Both reviews of a change are over; ``run`` is the reviewed run, as recorded after them.
 
@@ -113,6 +126,7 @@ class Phase(StrEnum):
     RECORD = "record"
     AGENT = "agent"
     SUMMARY = "summary"
+    CHECK = "check"
     REVIEWS = "reviews"
     DECISION = "decision"
 
@@ -159,4 +173,4 @@ class Timings:
         return max(0.0, self.seconds - sum(self.phases.values()))
 
 
-Event = RunStarted | RunProgress | RunOutput | RunEnded | ReviewsEnded | Decided | Notice
+Event = RunStarted | RunProgress | RunOutput | RunEnded | CheckEnded | ReviewsEnded | Decided | Notice

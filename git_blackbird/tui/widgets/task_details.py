@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
-from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView
+from git_blackbird.controller.queries.status import TaskView, next_verdict
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import (
     format_cost,
@@ -77,7 +77,7 @@ def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
         yield from bulleted([item.command], Style.FAINT)
     if view.to_review is not None and view.pending is None:
-        yield from bulleted([CHANGE_REVIEW], Style.WARNING)
+        yield from bulleted([next_verdict(view.to_review)], Style.WARNING)
         yield from bulleted([EXECUTE], Style.FAINT)
     elif view.unreviewed is not None and view.pending is None:
         if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:

@@ -35,7 +35,6 @@ from git_blackbird.model.rules.next_action import (
     SendFeedback,
     StartTask,
 )
-from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
 
@@ -81,8 +80,8 @@ async def continue_run(engine: Engine, action: ContinueRun, state: PlanState) ->
 async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state: PlanState) -> Stop | None:
     """Resume the session with the request.
 
-    Where that is impossible, a request of the reviewers becomes a decision of a person; one of a person
-    stops the call.
+    Where that is impossible, a request of the reviewers or the check becomes a decision of a person; one of
+    a person stops the call.
     """
     workspace, task, run = engine.workspace, action.task, action.run
     stop = undeliverable_stop(workspace, state, action)
@@ -90,7 +89,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
         _, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
-    if run.requested_by != BY_REVIEWERS:
+    if run.requested_by is None:
         return stop
     ask_instead(workspace, run)
     return None

@@ -1,0 +1,258 @@
+"""``check.command`` says whether a change is good: shown, or sent back to the agent."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import CTRL_C, Terminal
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+RUNS_LOG = 'echo "$PWD" >>{0}/checks; '
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    return trial
+
+
+def check(trial: Trial, command: str, tmp_path: Path, **settings: str) -> None:
+    """Let a command be the check, which notes each time that it runs."""
+    keys = {f"check.{name}": value for name, value in settings.items()}
+    trial.configure({"check.command": RUNS_LOG.format(tmp_path) + command, **keys})
+
+
+def times(tmp_path: Path) -> int:
+    places = tmp_path / "checks"
+    return len(places.read_text().splitlines()) if places.exists() else 0
+
+
+def verdict(trial: Trial) -> dict[str, object]:
+    found: dict[str, object] = trial.records("a")[-1]["check"]
+    return found
+
+
+def test_a_change_that_passes_is_said_to_and_is_checked_in_a_copy(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    check(trial, "grep -q new new.txt && test -e old.txt && echo mess >old.txt && env >made", tmp_path)
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    said = trial.expect(3, "execute", "--no-input")
+    assert "checking a: echo" in said
+    assert "check of a passed (" in said
+    assert "a decision is due on a" in said
+    assert verdict(trial)["outcome"] == "passed"
+    assert verdict(trial)["tree"] == trial.records("a")[0]["head_tree"]
+    assert git(trial.repo, "status", "--porcelain").splitlines() == ["?? new.txt"]
+    (place,) = (tmp_path / "checks").read_text().splitlines()
+    assert not Path(place).is_relative_to(trial.repo)
+    assert not Path(place).exists()
+    assert "\ncheck\n  passed (" in trial.expect(0, "show", "a")
+    run = trial.records("a")[0]["id"]
+    assert "\ncheck\n  passed (" in trial.expect(0, "runs", "a", run)
+
+
+def test_the_check_is_told_its_task_and_nothing_that_makes_it_an_agent(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    check(trial, f"env >{tmp_path}/environ; ! git rev-parse", tmp_path)
+    trial.environ["TMPDIR"] = str(trial.repo / "sub")
+    (trial.repo / "sub").mkdir()
+    trial.expect(0, "execute", "--no-input")
+    environ = (tmp_path / "environ").read_text().splitlines()
+    assert "BLACKBIRD_TASK_ID=a" in environ
+    assert not [line for line in environ if line.startswith(("BLACKBIRD_RUN_ID", "GIT_DIR", "GIT_INDEX"))]
+    assert verdict(trial)["outcome"] == "passed"
+
+
+def test_one_that_fails_is_shown_and_can_be_sent_to_the_agent(trial: Trial, tmp_path: Path) -> None:
+    trial.command("cat >>seen; echo new >new.txt")
+    check(trial, "echo to out; echo to err >&2; test ! -e new.txt", tmp_path)
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    said = trial.expect(3, "execute", "--no-input")
+    assert "check of a failed: exit 1\n" in said
+    assert times(tmp_path) == 2  # and the base
+    shown = trial.expect(0, "show", "a")
+    assert "\ncheck\n  failed: exit 1\n  to out\n  to err\n" in shown
+    trial.command("cat >>seen; rm new.txt; echo other >other.txt")
+    assert "changes to a requested" in trial.expect(0, "decide", "a", "--request-changes").lower()
+    trial.expect(3, "execute", "--no-input")
+    assert "The check of your change failed (exit 1)" in (trial.repo / "seen").read_text()
+    assert r"to out\nto err" in (trial.repo / "seen").read_text()
+    assert verdict(trial)["outcome"] == "passed"
+
+
+def test_shown_alone_it_keeps_nothing_from_being_done(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    check(trial, "test ! -e new.txt", tmp_path)
+    assert "check of a failed: exit 1\n" in trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_a_gate_sends_it_back_to_the_session_until_it_passes(trial: Trial, tmp_path: Path) -> None:
+    script = 'echo "$BLACKBIRD_SESSION_ID ${BLACKBIRD_RESUME:-0}" >>%s/sessions; echo line >>new.txt'
+    trial.command(script % tmp_path)
+    check(trial, 'echo looked; test "$(cat new.txt 2>&1 | wc -l)" -ne 1 || ! test -e new.txt', tmp_path)
+    trial.configure({"check.mode": "gate"})
+    said = trial.expect(0, "execute", "--no-input")
+    assert "changes to a requested by its check\n  looked\n" in said
+    assert "check of a passed (" in said
+    (first, second) = [line.split() for line in (tmp_path / "sessions").read_text().splitlines()]
+    assert (first[0], first[1], second[1]) == (second[0], "0", "1")
+    before, after = trial.records("a")
+    assert (before["decision_state"], before["requested_by"]) == ("changes_requested", "check")
+    assert before["decision_feedback"].endswith("The end of what it printed:\n\nlooked\n")
+    assert "decision_state" not in after
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_after_the_last_round_a_person_decides(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo line >>new.txt")
+    check(trial, "test ! -e new.txt", tmp_path, mode="gate", maxRounds="1")
+    said = trial.expect(3, "execute", "--no-input")
+    assert "a decision is due: the check still fails after 1 change request (check.maxRounds)" in said
+    assert len(trial.records("a")) == 2
+    assert trial.statuses() == {"a": "waiting_user"}
+    assert "no task" not in trial.expect(3, "execute", "--no-input")
+    assert len(trial.records("a")) == 2
+    trial.expect(0, "decide", "a", "--approve")
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_what_failed_before_is_not_the_fault_of_the_task(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo line >>new.txt")
+    check(trial, "exit 3", tmp_path, mode="gate")
+    said = trial.expect(0, "execute", "--no-input")
+    assert "check of a failed before: exit 3, as on the base of the change" in said
+    assert verdict(trial)["outcome"] == "failed_before"
+    assert trial.statuses() == {"a": "done"}
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("no-such-program", "a program of the command was not found"),
+        ("./old.txt", "the command cannot be executed"),
+        ("cat fifo", "it was not done after 1 s (check.timeoutSeconds)"),
+    ],
+)
+def test_what_does_not_run_says_nothing_and_is_run_again(
+    trial: Trial, tmp_path: Path, command: str, reason: str
+) -> None:
+    trial.command("echo line >>new.txt")
+    check(trial, f"mkfifo fifo && {command}", tmp_path, mode="gate", timeoutSeconds="1")
+    said = trial.expect(0, "execute", "--no-input")
+    assert f"check of a broken: {reason}\n" in said
+    assert verdict(trial)["outcome"] == "broken"
+    assert times(tmp_path) == 1
+    trial.expect(0, "set-status", "a", "todo")
+    trial.command("true; cat new.txt >/dev/null; echo line >new.txt; touch same")
+    trial.expect(0, "execute", "--no-input")
+    assert times(tmp_path) == 2
+
+
+def test_a_tree_is_checked_once(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    check(trial, "true", tmp_path)
+    trial.expect(0, "execute", "--no-input")
+    (trial.repo / "new.txt").unlink()
+    trial.expect(0, "set-status", "a", "todo")
+    said = trial.expect(0, "execute", "--no-input")
+    assert "checking a" not in said
+    assert "check of a passed (" in said
+    assert times(tmp_path) == 1
+    trial.configure({"check.command": f"true; {RUNS_LOG.format(tmp_path)}"})
+    (trial.repo / "new.txt").unlink()
+    trial.expect(0, "set-status", "a", "todo")
+    trial.expect(0, "execute", "--no-input")
+    assert times(tmp_path) == 2
+
+
+def test_a_command_of_the_project_never_runs(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    (trial.repo / ".blackbird").mkdir(exist_ok=True)
+    config = {"schemaVersion": 1, "check": {"command": f"touch {tmp_path}/ran"}}
+    (trial.repo / ".blackbird" / "config.json").write_text(json.dumps(config))
+    said = trial.expect(0, "execute", "--no-input")
+    assert "check.command" in said
+    assert not (tmp_path / "ran").exists()
+    assert "check" not in trial.records("a")[0]
+
+
+def test_nothing_is_checked_where_nothing_was_changed(trial: Trial, tmp_path: Path) -> None:
+    trial.command("true")
+    check(trial, "true", tmp_path)
+    trial.expect(0, "execute", "--no-input")
+    assert times(tmp_path) == 0
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_events_tell_it_to_programs(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    check(trial, "echo no; test ! -e new.txt", tmp_path, mode="gate", maxRounds="0")
+    said = trial.expect(3, "execute", "--json")
+    events = {event["event"]: event for event in map(json.loads, said.splitlines())}
+    ended, due = events["check_ended"], events["checkpoint"]
+    assert (ended["check"]["outcome"], ended["check"]["output"]) == ("failed", "no")
+    assert ended["decisionState"] == "pending"
+    assert ended["reasons"] == due["reasons"]
+    assert due["check"]["exit_code"] == 1
+    assert "The check of your change failed" in due["suggestedRequest"]
+
+
+def test_ctrl_c_stops_the_check_and_the_next_execute_checks_again(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    os.mkfifo(tmp_path / "fifo")
+    check(trial, f"setsid cat {tmp_path}/fifo", tmp_path)
+    with Terminal(trial.repo, "execute", "--no-input") as terminal:
+        terminal.wait_for("checking a")
+        # The check is at work once it holds the other end.
+        writer = os.open(tmp_path / "fifo", os.O_WRONLY)
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert "stopping the check of a; a second Ctrl+C kills it" in terminal.plain
+    with pytest.raises(BrokenPipeError):
+        os.write(writer, b"x")  # nobody is left to read it
+    os.close(writer)
+    assert trial.statuses() == {"a": "in_progress"}
+    assert "its change is to be checked" in trial.expect(0, "status")
+    assert "its change is to be checked" in trial.expect(0, "show", "a")
+    trial.configure({"check.command": "true"})
+    said = trial.expect(0, "execute", "--no-input")
+    assert "check of a passed (" in said
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_a_check_switched_off_before_it_ran_is_not_due_any_more(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    os.mkfifo(tmp_path / "fifo")
+    check(trial, f"cat {tmp_path}/fifo", tmp_path)
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    program = trial.start("execute", "--no-input")
+    writer = os.open(tmp_path / "fifo", os.O_WRONLY)
+    program.kill()
+    program.communicate()
+    git(trial.repo, "config", "--unset", "blackbird.check.command")
+    trial.expect(3, "execute", "--no-input")
+    os.close(writer)
+    assert "check" not in trial.records("a")[0]
+    assert trial.statuses() == {"a": "waiting_user"}
+
+
+def test_a_check_that_a_killed_command_left_is_stopped(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo new >new.txt")
+    os.mkfifo(tmp_path / "fifo")
+    check(trial, f"cat {tmp_path}/fifo", tmp_path)
+    program = trial.start("execute", "--no-input")
+    writer = os.open(tmp_path / "fifo", os.O_WRONLY)
+    program.kill()
+    program.communicate()
+    opens = f"import os; os.open('{tmp_path}/fifo', os.O_WRONLY | os.O_NONBLOCK)"
+    trial.configure({"check.command": f'! {sys.executable} -c "{opens}"'})
+    trial.expect(0, "execute", "--no-input")
+    os.close(writer)
+    assert verdict(trial)["outcome"] == "passed"  # nobody reads it any more
