@@ -35,7 +35,9 @@ def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
 def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
     """Print the status report; with ``record_end`` as records for scripts."""
     workspace = call.workspace
-    overview = build_overview(workspace)
+    # All that was read is in use until the command ends.
+    with gc_paused():
+        overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
         call.lines(status_lines(overview, elsewhere, call))

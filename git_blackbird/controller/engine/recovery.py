@@ -85,8 +85,9 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    yield from running_records(histories)
-    yield from _running_reviews(workspace, histories)
+    suspects = {task_id: history for task_id, history in histories.items() if not history.is_closed}
+    yield from running_records(suspects)
+    yield from _running_reviews(workspace, suspects)
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:

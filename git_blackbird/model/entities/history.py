@@ -151,11 +151,7 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
-def _no_older() -> tuple[Run, ...]:
-    return ()
-
-
-NO_OLDER = _no_older
+NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -215,6 +211,13 @@ class History:
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the task is done by its records, and nothing else follows from any of them."""
+        if not self.recent or self.faults or self.unconfirmed:
+            return False
+        return self.recent[-1].did_task and all(run.is_settled for run in self.recent)
 
     @property
     def live(self) -> Run | None:

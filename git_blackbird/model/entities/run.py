@@ -68,6 +68,7 @@ class TerminalReason(StrEnum):
     SESSION_LOST = "session_lost"
 
 
+_OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
@@ -258,8 +259,19 @@ class Run(RunFields):
     @property
     def is_open(self) -> bool:
         """Whether the run is not over, or is yet to be reviewed, decided on or changed."""
-        is_over = self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        is_over = self.status in _OVER
         return not is_over or self.review_state is ReviewState.DUE or self.decision_state in OPEN_DECISIONS
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
+        return not self.is_open and self.review_state is not ReviewState.BY_HAND
+
+    @property
+    def did_task(self) -> bool:
+        """Whether a task with this latest run, once it is settled, is done."""
+        is_success = self.status is RunStatus.SUCCESS and self.decision_state is not DecisionState.REJECTED
+        return is_success and self.is_ours and self.counts
 
     @property
     def counts(self) -> bool:

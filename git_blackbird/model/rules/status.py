@@ -74,7 +74,8 @@ def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskI
     wanted: dict[TaskId, Status] = {}
     for task_id, history in histories.items():
         task = plan.tasks.get(task_id)
-        if task is not None and task.is_leaf:
+        is_known = task is not None and task.status is Status.DONE and history.is_closed
+        if task is not None and not is_known and task.is_leaf:
             status = derive_leaf(task, history)
             if status != task.status:
                 wanted[task_id] = status
