@@ -35,6 +35,7 @@ _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(_ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
+_UNREAD = -1, NO_HISTORY
 # Ids with an earlier time than this program can have run at are not ours.
 _FIRST_DAY = 1_735_689_600_000
 
@@ -118,7 +119,9 @@ class RunStore:
         with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
                 between()
-                history = self._history(task_id, changed, sweep)
+                read, history = self._cached.get(task_id, _UNREAD)
+                if read != changed or not history.is_closed:
+                    history = self._history(task_id, changed, sweep)
                 if history is not NO_HISTORY:
                     histories[task_id] = history
         return histories
