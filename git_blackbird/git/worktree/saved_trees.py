@@ -12,7 +12,7 @@ from typing import Literal
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, open_libgit2
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
 
@@ -27,11 +27,21 @@ def save_run_ref(
     ``head`` is None while the run is at work. The trees for ``undo`` are those that its script compares.
     Raises UnusableError if the repository cannot be written.
     """
+    import pygit2  # noqa: PLC0415 - slow to load
+
     entries = {b"base": TreeEntry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = TreeEntry(DIRECTORY, head)
-    # In a separate process, since libgit2 leaves its lock on the reference when this one is killed.
-    _update_refs(repo, f"update {_OURS}{purpose}/{run_id} {TreeStore(repo).save(entries)}\n")
+    tree, name = TreeStore(repo).save(entries), f"{_OURS}{purpose}/{run_id}"
+    try:
+        # As git does: without it a power cut may leave an empty file.
+        pygit2.settings.enable_fsync_gitdir(True)
+        open_libgit2(repo).references.create(name, tree, force=True)
+    except (pygit2.GitError, OSError, ValueError):
+        # Git waits for who locks it, as one that packs references does, and says what is wrong.
+        _update_refs(repo, f"update {name} {tree}\n")
+    finally:
+        pygit2.settings.enable_fsync_gitdir(False)
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
