@@ -98,9 +98,10 @@ class CommandContext:
         click.echo(strip_controls(text), err=True)
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Print lines for people."""
-        for line in lines:
-            self.print(line)
+        """Print lines for people, at once: of a large plan there are many."""
+        listed = list(lines)
+        if listed:
+            self.print("\n".join(listed))
 
     def data(self, model: str, value: object = None, **fields: object) -> None:
         """Print the envelope for programs, if there is ``--json``, as a model of ``cli.schema`` has a value.
