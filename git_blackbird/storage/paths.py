@@ -60,14 +60,6 @@ class Paths:
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"
 
-    def undo_note(self, run_id: RunId) -> Path:
-        """Return the file that describes how to undo the rejected change of a run."""
-        return self.private / "undo" / f"{run_id}.json"
-
-    def undo_script(self, run_id: RunId) -> Path:
-        """Return the script that undoes the part of it in the worktree."""
-        return self.private / "undo" / f"{run_id}.sh"
-
     def task_drafts(self, task_id: TaskId) -> Path:
         """Return the folder of drafts for one task's agent. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")

@@ -74,8 +74,15 @@ class CheckoutError(UnusableError):
     """A tree could not be written out as files."""
 
 
-def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds: float = 60.0) -> None:
-    """Write the files of a tree into an empty folder, as git would check them out into a worktree.
+def checkout_tree(
+    repo: Repository,
+    tree: str,
+    folder: Path,
+    *,
+    timeout_seconds: float = 60.0,
+    only: Iterable[bytes] | None = None,
+) -> None:
+    """Write the files of a tree, or ``only`` some, into an empty folder, as git would check them out.
 
     Filters, line ends and modes follow the tree's own attributes; a submodule is an empty folder. ``folder``
     gets no ``.git``. Index, worktree, references and configuration of the repository stay unchanged. Raises
@@ -85,7 +92,8 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         if any(folder.iterdir()):
             raise CheckoutError(f"cannot check out into {folder}: it is not empty")  # noqa: TRY301
         with private_folder(repo, "checkout") as private:
-            _write_files(replace(repo, top=folder.absolute()), tree, private / "index", timeout_seconds)
+            place = replace(repo, top=folder.absolute())
+            _write_files(place, tree, private / "index", timeout_seconds, only)
     except CheckoutError:
         raise
     except GitTimeoutError as error:
@@ -96,13 +104,17 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 
-def _write_files(place: Repository, tree: str, index: Path, seconds: float) -> None:
+def _write_files(
+    place: Repository, tree: str, index: Path, seconds: float, only: Iterable[bytes] | None
+) -> None:
     """Check out with the folder as the worktree, so that attributes are read from the tree alone."""
     deadline = time.monotonic() + seconds
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    for command in (("read-tree", *revisions(tree)), ("checkout-index", "--all")):
+    named = None if only is None else b"".join(path + b"\0" for path in only)
+    checkout = ("checkout-index", "--all") if named is None else ("checkout-index", "-z", "--stdin")
+    for command, stdin in ((("read-tree", *revisions(tree)), None), (checkout, named)):
         left = max(deadline - time.monotonic(), 0.0)
-        place.git(*QUIET_OPTIONS, *_WHOLE, *command, timeout=left, variables=variables)
+        place.git(*QUIET_OPTIONS, *_WHOLE, *command, stdin=stdin, timeout=left, variables=variables)
 
 
 _FOR_ITS_OWNER = ("-c", "core.sharedRepository=0600")
@@ -134,16 +146,20 @@ def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
 
 def publish(repo: Repository, oids: Iterable[str]) -> None:
     """Give these objects git's usual permissions: they become part of a commit."""
-    private: list[Path] = []
-    for oid in oids:
-        place = repo.common_dir / "objects" / oid[:2] / oid[2:]
-        with contextlib.suppress(FileNotFoundError):
-            if is_owners_alone(place.lstat()):
-                private.append(place)
+    private = [place for oid in oids if (place := find_private_object(repo, oid)) is not None]
     if private:
         _, mode = _usual_modes(repo)
         for place in private:
             place.chmod(mode)
+
+
+def find_private_object(repo: Repository, oid: str) -> Path | None:
+    """Return where an object lies that only its owner can read, as that of a private file."""
+    place = repo.common_dir / "objects" / oid[:2] / oid[2:]
+    with contextlib.suppress(FileNotFoundError):
+        if is_owners_alone(place.lstat()):
+            return place
+    return None
 
 
 def _folders(repo: Repository) -> list[Path]:

@@ -26,6 +26,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.entities.status import Status
 
 _RUNS = "runs"
 FEEDBACK = "feedback"
@@ -217,7 +218,9 @@ class History:
         """Whether the task is done by its records, and nothing else follows from any of them."""
         if not self.recent or self.faults or self.unconfirmed:
             return False
-        return self.recent[-1].did_task and all(run.is_settled for run in self.recent)
+        last = self.recent[-1]
+        is_done = last.is_ours and last.counts and last.task_status is Status.DONE
+        return is_done and all(run.is_settled for run in self.recent)
 
     @property
     def live(self) -> Run | None:
@@ -261,9 +264,27 @@ def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...
     earlier = own[:-1]
     for index in range(len(earlier), 0, -1):
         before = earlier[index - 1]
-        if completed_task(before) and not (commits and _is_left_uncommitted(before)):
+        is_over = completed_task(before) and not (commits and _is_left_uncommitted(before))
+        if is_over or before.undone_at is not None:
             return own[index:]
     return own
+
+
+def runs_since_undo(history: History) -> tuple[Run, ...]:
+    """Return the runs after the last whose change was taken back."""
+    own = history.own
+    return own[len(_up_to_undone(own)) :]
+
+
+def undone_runs(history: History) -> tuple[Run, ...]:
+    """Return the runs whose change was taken back last."""
+    undone = _up_to_undone(history.own)
+    return undone[len(_up_to_undone(undone[:-1])) :]
+
+
+def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
+    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
+    return tuple(runs[: ends[-1]]) if ends else ()
 
 
 def _is_left_uncommitted(run: Run) -> bool:

@@ -10,6 +10,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
+from git_blackbird.model.entities.status import Status
 
 RECORDER = "git-blackbird"
 
@@ -138,6 +139,7 @@ class RunFields(Record):
     ``end_branch`` what HEAD was at when it ended. ``base_submodules`` are digests of uncommitted changes in
     submodules when it began. ``base_tree`` includes what others committed meanwhile: it is not part of the
     change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
+    ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree.
     """
 
     id: CheckedRunId = RunId("")
@@ -210,6 +212,7 @@ class RunFields(Record):
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     no_change: bool | None = None
+    undone_at: str | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""
@@ -268,10 +271,24 @@ class Run(RunFields):
         return not self.is_open and self.review_state is not ReviewState.BY_HAND
 
     @property
-    def did_task(self) -> bool:
-        """Whether a task with this latest run, once it is settled, is done."""
-        is_success = self.status is RunStatus.SUCCESS and self.decision_state is not DecisionState.REJECTED
-        return is_success and self.is_ours and self.counts
+    def task_status(self) -> Status:
+        """The plan status of a leaf with this latest run."""
+        is_undone = self.undone_at is not None
+        match self.status:
+            case RunStatus.RUNNING:
+                return Status.IN_PROGRESS
+            case RunStatus.PAUSED | RunStatus.WAITING_USER:
+                return Status.WAITING_USER
+            case RunStatus.FAILED:
+                # A person may accept the work of a failed run.
+                return Status.DONE if self.decision_state in APPROVALS and not is_undone else Status.FAILED
+            case RunStatus.SUCCESS if self.review_state is ReviewState.DUE:
+                return Status.IN_PROGRESS
+            case RunStatus.SUCCESS if self.decision_state in OPEN_DECISIONS:
+                return Status.WAITING_USER
+            case RunStatus.SUCCESS:
+                is_rejected = self.decision_state is DecisionState.REJECTED
+                return Status.FAILED if is_rejected or is_undone else Status.DONE
 
     @property
     def counts(self) -> bool:

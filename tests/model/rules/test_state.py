@@ -51,6 +51,7 @@ RUN = st.fixed_dictionaries(
         "recorder": st.sampled_from([RECORDER, RECORDER, None]),
         "decision_state": mostly(None, DecisionState),
         "review_state": mostly(None, ReviewState),
+        "undone_at": mostly(None, [LATER]),
         "superseded_by": mostly(None, [SUPERSEDED_BY_RETRY]),
         "provider_session_ref": st.sampled_from(["session", None]),
         "parent_review_passed": st.sampled_from([None, False, True]),
