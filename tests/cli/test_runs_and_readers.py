@@ -222,6 +222,19 @@ def test_a_log_goes_through_the_pager_that_git_would_take(repo: Path, setting: s
     assert b"paged:a line\r\n" in shown
 
 
+@pytest.mark.parametrize("args", [["list"], ["status"], ["show", "t1"], ["runs"], ["config"]])
+def test_readers_start_git_to_find_the_repository_and_to_read_its_configuration(
+    repo: Path, tmp_path: Path, args: list[str]
+) -> None:
+    save(repo, [task("t1")], [run("t1")])
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "BLACKBIRD_TRACE": str(tmp_path / "trace")}
+    environ.pop("NO_COLOR", None)
+    command = [*preloaded.PROGRAM, *args]
+    preloaded.run(command, cwd=repo, env=environ, stdout=subprocess.DEVNULL, check=True)
+    started = [line for line in (tmp_path / "trace").read_text().splitlines() if " start: git " in line]
+    assert len(started) == 2
+
+
 def test_colour_follows_git_and_a_terminal(repo: Path) -> None:
     save(repo, [task("t1")])
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}

@@ -26,6 +26,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.entities.status import Status
 
 _RUNS = "runs"
 FEEDBACK = "feedback"
@@ -151,11 +152,7 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
-def _no_older() -> tuple[Run, ...]:
-    return ()
-
-
-NO_OLDER = _no_older
+NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -215,6 +212,15 @@ class History:
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the task is done by its records, and nothing else follows from any of them."""
+        if not self.recent or self.faults or self.unconfirmed:
+            return False
+        last = self.recent[-1]
+        is_done = last.is_ours and last.counts and last.task_status is Status.DONE
+        return is_done and all(run.is_settled for run in self.recent)
 
     @property
     def live(self) -> Run | None:

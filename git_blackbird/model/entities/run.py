@@ -10,6 +10,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
+from git_blackbird.model.entities.status import Status
 
 RECORDER = "git-blackbird"
 
@@ -68,6 +69,7 @@ class TerminalReason(StrEnum):
     SESSION_LOST = "session_lost"
 
 
+_OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
@@ -260,8 +262,33 @@ class Run(RunFields):
     @property
     def is_open(self) -> bool:
         """Whether the run is not over, or is yet to be reviewed, decided on or changed."""
-        is_over = self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        is_over = self.status in _OVER
         return not is_over or self.review_state is ReviewState.DUE or self.decision_state in OPEN_DECISIONS
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
+        return not self.is_open and self.review_state is not ReviewState.BY_HAND
+
+    @property
+    def task_status(self) -> Status:
+        """The plan status of a leaf with this latest run."""
+        is_undone = self.undone_at is not None
+        match self.status:
+            case RunStatus.RUNNING:
+                return Status.IN_PROGRESS
+            case RunStatus.PAUSED | RunStatus.WAITING_USER:
+                return Status.WAITING_USER
+            case RunStatus.FAILED:
+                # A person may accept the work of a failed run.
+                return Status.DONE if self.decision_state in APPROVALS and not is_undone else Status.FAILED
+            case RunStatus.SUCCESS if self.review_state is ReviewState.DUE:
+                return Status.IN_PROGRESS
+            case RunStatus.SUCCESS if self.decision_state in OPEN_DECISIONS:
+                return Status.WAITING_USER
+            case RunStatus.SUCCESS:
+                is_rejected = self.decision_state is DecisionState.REJECTED
+                return Status.FAILED if is_rejected or is_undone else Status.DONE
 
     @property
     def counts(self) -> bool:
