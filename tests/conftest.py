@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support import SEALED_GIT_CONFIG, git
+from tests.support import SEALED_GIT_CONFIG, examples, git
 
 # No test depends on elapsed time, and the suite takes the same walks each time: new ones are asked for by
 # BLACKBIRD_EXAMPLES, where whoever asks also looks at what they find.
-settings.register_profile("suite", deadline=None, derandomize="BLACKBIRD_EXAMPLES" not in os.environ)
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize="BLACKBIRD_EXAMPLES" not in os.environ,
+    max_examples=examples(100),
+)
 settings.load_profile("suite")
 
 LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
