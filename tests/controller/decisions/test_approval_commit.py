@@ -49,7 +49,7 @@ from tests.controller.support import (
     status,
     store_at,
 )
-from tests.support import commit, git, wait_until, write
+from tests.support import Prepared, commit, git, wait_until, write
 
 PATIENCE_SECONDS = 60
 
@@ -64,10 +64,9 @@ def gated(repo: Path) -> Path:
 
 
 @pytest.fixture
-def waiting(gated: Path) -> Path:
+def waiting(gated: Path, prepared: Prepared) -> Path:
     """The same, with the decision on the first task pending."""
-    execute(gated, Person())
-    return gated
+    return prepared.bring(gated, lambda: execute(gated, Person()))
 
 
 def only_run(repo: Path, task_id: str = "a") -> Run:
