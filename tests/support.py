@@ -63,7 +63,7 @@ class Prepared:
     folder: Path
 
     def bring(self, repo: Path, prepare: Callable[[], object]) -> Path:
-        """Bring an empty repository to the state that ``prepare`` makes: the first is prepared, others copied."""
+        """Bring a repository to the state that ``prepare`` makes: the first; others are copies."""
         kept = self.folder / f"{prepare.__module__}.{prepare.__qualname__}"
         if kept.exists():
             shutil.rmtree(repo)
