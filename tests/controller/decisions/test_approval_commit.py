@@ -39,6 +39,7 @@ from tests.controller.support import (
     QUIT,
     REJECT,
     Person,
+    bring,
     changes,
     configure,
     execute,
@@ -66,7 +67,7 @@ def gated(repo: Path) -> Path:
 @pytest.fixture
 def waiting(gated: Path, prepared: Prepared) -> Path:
     """The same, with the decision on the first task pending."""
-    return prepared.bring(gated, lambda: execute(gated, Person()))
+    return bring(prepared, gated, lambda: execute(gated, Person()))
 
 
 def only_run(repo: Path, task_id: str = "a") -> Run:
