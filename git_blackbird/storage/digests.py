@@ -226,17 +226,18 @@ def append_durably(path: Path, data: bytes) -> None:
 
 def _folders_in(runs: Path) -> list[tuple[str, int | None]]:
     """Return the folders of tasks, and when each changed; None for a link, or where that is unknown."""
+    above = runs.name
     try:
         with os.scandir(runs) as entries:
             return [
                 (
-                    f"{runs.name}/{entry.name}",
+                    f"{above}/{entry.name}",
                     None if entry.is_symlink() else entry.stat(follow_symlinks=False).st_ctime_ns,
                 )
                 for entry in entries
             ]
     except OSError:
-        return [(f"{runs.name}/{name}", None) for name in _names_in(str(runs))]
+        return [(f"{above}/{name}", None) for name in _names_in(str(runs))]
 
 
 def _names_in(folder: str) -> list[str]:
@@ -266,7 +267,7 @@ def digest_of(data: bytes) -> str:
 def mark_of(path: Path) -> tuple[int, ...]:
     """Return what differs once a file was replaced or grew; empty if it is not there."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116  # of a file looked at for every record
     except OSError:
         return ()
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -18,7 +19,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class OutsideError(OSError):
     """A link in the path leads out of the worktree, to ``where``."""
 
-    def __init__(self, path: Path, where: str) -> None:
+    def __init__(self, path: Path | str, where: str) -> None:
         super().__init__(errno.ELOOP, f"leads out of the worktree, to {where}", str(path))
         self.where = where
 
@@ -67,43 +68,62 @@ def _open_entry(top: Path, path: str, folder: int | None, flags: int) -> int:
         except OSError as error:
             if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
                 raise
-    return _open_inside(top, Path(path), flags)
+    return _open_inside(top, path, flags)
 
 
-def require_inside(top: Path, path: Path) -> str:
+def require_inside(top: Path, path: Path | str) -> str:
     """Return the real path of a path of the worktree at ``top``, which may not exist.
 
     The repository does not count as part of the worktree, because it may hold secrets. Raises OutsideError.
     """
-    inside, where = Path(os.path.realpath(top)), Path(os.path.realpath(path))
-    if not where.is_relative_to(inside) or ".git" in map(str.lower, where.relative_to(inside).parts):
-        raise OutsideError(path, str(where))
-    return str(where)
+    _, where, _ = _find_inside(top, path)
+    return where
 
 
-def _open_inside(top: Path, path: Path, flags: int) -> int:
+def _find_inside(top: Path, path: Path | str) -> tuple[str, str, list[str]]:
+    """Return the real top and path, and the steps between them. Raises as ``require_inside`` does."""
+    inside, where = os.path.realpath(top), os.path.realpath(path)
+    steps = _steps(inside, where)
+    if steps is None or ".git" in map(str.lower, steps):
+        raise OutsideError(path, where)
+    return inside, where, steps
+
+
+def _steps(top: Path | str, path: Path | str) -> list[str] | None:
+    """Split the way from a folder to a normal path below it; None if the path is not there.
+
+    In place of pathlib, which takes longer than opening the file.
+    """
+    folder, place = f"{top}/".replace("//", "/"), f"{path}/".replace("//", "/")
+    return place[len(folder) : -1].split("/") if place.startswith(folder) else None
+
+
+def _open_inside(top: Path, path: Path | str, flags: int) -> int:
     """Open a path without following links, or its real path if that is inside."""
+    steps = _steps(top, path)
+    if steps is None:
+        raise OutsideError(path, str(path))
     try:
-        return _open_stepwise(top, path.relative_to(top).parts, flags)
+        return _open_stepwise(top, steps, flags)
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise
-    where, inside = Path(require_inside(top, path)), Path(os.path.realpath(top))
-    if where.is_symlink():
+    inside, where, steps = _find_inside(top, path)
+    if Path(where).is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    return _open_stepwise(inside, where.relative_to(inside).parts, flags)
+    return _open_stepwise(inside, steps, flags)
 
 
-def _open_stepwise(top: Path, steps: tuple[str, ...], flags: int) -> int:
+def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
     """Open a path below ``top`` component by component, so that a link created meanwhile is not followed."""
-    *folders, name = steps or (".",)
+    *folders, name = steps
     here = os.open(top, _FOLDER)
     try:
         for step in folders:
             below = os.open(step, _FOLDER | os.O_NOFOLLOW, dir_fd=here)
             os.close(here)
             here = below
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=here)
+        return os.open(name or ".", flags | os.O_NOFOLLOW, dir_fd=here)
     finally:
         os.close(here)
 

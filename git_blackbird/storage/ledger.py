@@ -33,7 +33,7 @@ from git_blackbird.storage.digests import (
     mark_of,
     save_durably,
 )
-from git_blackbird.storage.files import load_inside
+from git_blackbird.storage.files import load_inside, write_private
 from git_blackbird.storage.paths import Paths
 
 _REMOVED = ""
@@ -143,7 +143,8 @@ class Ledger:
         self._digests.accept_all(now, record)
         self._marks = None
         header = json.dumps({"run": run_id, "since": now}) + "\n"
-        save_durably(self._paths.written_records, header.encode())
+        # No agent outlives a power cut, so this need not.
+        write_private(self._paths.written_records, header.encode())
 
     def note(self, path: Path, data: bytes | None) -> None:
         """Note new content of a file, or None for its removal, before the write; only while a run is at work.

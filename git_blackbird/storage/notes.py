@@ -1,31 +1,15 @@
-"""Notes of the program in the git directory, outside of any clone: agreements, undos, the approval under way.
+"""Notes of the program in the git directory, outside of any clone: agreements, and the approval under way.
 
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
 from enum import StrEnum
 
-from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
+from git_blackbird.model.base.ids import CheckedRunId, TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.change import Undo
-from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
-
-
-def save_undo(paths: Paths, run_id: RunId, undo: Undo, script: bytes | None) -> None:
-    """Save how to undo the change of a run, with the script that its commands name."""
-    if script is not None:
-        write_private(paths.undo_script(run_id), script)
-    write_private(paths.undo_note(run_id), dump_json(undo.to_json()))
-
-
-def load_undo(paths: Paths, run: Run) -> Undo | None:
-    """Return how to undo a rejected run."""
-    if run.decision_state is not DecisionState.REJECTED:
-        return None
-    return load_note(Undo, paths.undo_note(run.id))
 
 
 class AgreementKind(StrEnum):

@@ -60,14 +60,6 @@ class Paths:
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"
 
-    def undo_note(self, run_id: RunId) -> Path:
-        """Return the file that describes how to undo the rejected change of a run."""
-        return self.private / "undo" / f"{run_id}.json"
-
-    def undo_script(self, run_id: RunId) -> Path:
-        """Return the script that undoes the part of it in the worktree."""
-        return self.private / "undo" / f"{run_id}.sh"
-
     def task_drafts(self, task_id: TaskId) -> Path:
         """Return the folder of drafts for one task's agent. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")
@@ -105,16 +97,15 @@ class Paths:
         The ``.gitignore`` keeps its content out of commits even if a cloned repository has rules against
         that. Raises UnusableError if a link is in the way: state is never written elsewhere.
         """
-        steps = folder.relative_to(self.state_root).parts
-        here = self.state_root
-        for step in steps:
-            here = here / step
-            _make_one(here)
-        ignore = self.state / IGNORE_NAME
-        if not os.path.lexists(ignore):
-            ignore.write_text(_IGNORED, encoding="utf-8")
+        top = f"{self.state_root}/"
+        steps = f"{folder}".removeprefix(top).split("/")
+        # Joined as texts: pathlib takes longer than the system.
+        for end in range(len(steps)):
+            _make_one(f"{top}{'/'.join(steps[: end + 1])}")
+        if not os.path.lexists(f"{self.state}/{IGNORE_NAME}"):
+            (self.state / IGNORE_NAME).write_text(_IGNORED, encoding="utf-8")
         for inner in steps[1:2]:
-            _ignore_all(self.state / inner)
+            _ignore_all(f"{self.state}/{inner}")
 
     def move_obstacles(self, folder: Path, name: str) -> tuple[Path, Path] | None:
         """Rename what blocks a folder at or below ``.blackbird/``; return its old and new path.
@@ -135,9 +126,9 @@ def _check_name(task_id: TaskId, what: str) -> None:
         raise UnusableError(f"task id {task_id!a} cannot name a {what}: it {fault}")
 
 
-def _ignore_all(folder: Path) -> None:
+def _ignore_all(folder: str) -> None:
     """Make git ignore the content of a folder: rules in the folder itself take precedence."""
-    ignore = folder / IGNORE_NAME
+    ignore = f"{folder}/{IGNORE_NAME}"
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with contextlib.suppress(OSError):
         descriptor = os.open(ignore, os.O_RDONLY | flags)
@@ -146,9 +137,10 @@ def _ignore_all(folder: Path) -> None:
                 return
         finally:
             os.close(descriptor)
-    if ignore.is_dir() and not ignore.is_symlink():
-        ignore.rename(folder / f"{IGNORE_NAME}.set-aside-{time.time_ns():x}")
-    ignore.unlink(missing_ok=True)
+    there = Path(ignore)
+    if there.is_dir() and not there.is_symlink():
+        there.rename(f"{ignore}.set-aside-{time.time_ns():x}")
+    there.unlink(missing_ok=True)
     # Another process may do the same at this moment.
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o644)
@@ -158,11 +150,11 @@ def _ignore_all(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _make_one(folder: Path) -> None:
+def _make_one(folder: str) -> None:
     try:
-        kind = folder.lstat().st_mode
+        kind = os.lstat(folder).st_mode
     except FileNotFoundError:
-        folder.mkdir(exist_ok=True)
+        Path(folder).mkdir(exist_ok=True)
         return
     if not stat.S_ISDIR(kind):
         what = "a symbolic link" if stat.S_ISLNK(kind) else "a file"

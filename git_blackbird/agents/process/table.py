@@ -79,11 +79,14 @@ def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
 
 
 def _list_descendants(pid: int | None) -> set[int]:
-    """Return the ids of a process's descendants; none once it has ended."""
+    """Return the ids of a process's descendants; none once it has ended, when they are another's."""
     if pid is None:
         return set()
     try:
-        return {process.pid for process in psutil.Process(pid).children(recursive=True)}
+        process = psutil.Process(pid)
+        if process.status() in _ENDED:
+            return set()
+        return {child.pid for child in process.children(recursive=True)}
     except (psutil.Error, FileNotFoundError):
         return set()
 
@@ -104,7 +107,8 @@ def _has_no_mention(pid: int, run_id: str) -> bool:
     False where this cannot be told from a look at the file: if there is none, or if it is empty.
     """
     try:
-        environ = Path(psutil.PROCFS_PATH, str(pid), "environ").read_bytes()
+        with open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123  # many
+            environ = file.read()
     except OSError:
         return False
     return bool(environ) and run_id.encode() not in environ

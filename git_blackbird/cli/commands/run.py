@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from git_blackbird import trace
+from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import (
     show_dry_run,
@@ -25,6 +26,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, open_workspace
 from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.decisions.undo import undo_task
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -208,6 +210,7 @@ def decide(
     task_id: str,
     *,
     any_branch: bool,
+    undo: bool,
     run_id: str | None,
     message: str | None,
     message_file: str | None,
@@ -223,6 +226,8 @@ def decide(
         raise UsageError(f"{'-e' if in_editor else '-m'} goes with --request-changes")
     if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
         raise UsageError("--any-branch goes with --approve")
+    if undo and states[0] is not DecisionState.REJECTED:
+        raise UsageError("--undo goes with --reject")
     workspace = open_workspace(call.environment)
     workspace.require_settings()
     run = None if run_id is None else RunId(run_id)
@@ -230,7 +235,11 @@ def decide(
         state = workspace.plan_state()
         require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
     decision = Decision(states[0], options.read(workspace, task_id), branch_confirmed=any_branch)
-    return show_recorded(call, record_decision(workspace, task_id, decision, run))
+    recorded = record_decision(workspace, task_id, decision, run)
+    if not undo:
+        return show_recorded(call, recorded)
+    call.print(f"Rejected {task_id}.")
+    return show_undo(call, undo_task(workspace, task_id))
 
 
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]) -> Workspace:

@@ -18,7 +18,6 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import format_moment, message_lines, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
@@ -85,7 +84,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
     yield from render_section("due", _due(view, call.columns_less(6)))
-    yield from render_section("rejected change", undo_lines(view.undo or Undo()))
+    yield from render_section("rejected change", undo_lines(view.undo))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
@@ -101,6 +100,11 @@ def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
         yield "parent", task.parent
     if task.children:
         yield "children", ", ".join(task.children)
+    if view.history.newest is not None and view.history.newest.undone_at is not None:
+        yield (
+            "taken back",
+            f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
+        )
     if view.skipped:
         yield "skipped", ", ".join(view.skipped)
     yield "created", format_moment(task.created_at)

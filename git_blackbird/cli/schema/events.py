@@ -19,7 +19,7 @@ from git_blackbird.cli.schema.base import (
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
-from git_blackbird.model.entities.change import KeptPath, Summary, Totals
+from git_blackbird.model.entities.change import Summary, Totals
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
@@ -316,10 +316,7 @@ class DecideOutput(DataOutput, schema_name="decide"):
     run: RunId = field("The run.", "run.id")
     state: DecisionState | None = field("What was decided.", "run.decision_state")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree.")
-    undo: tuple[str, ...] = field(
-        "Commands that take a rejected change back, each one line.", "undo.commands"
-    )
-    undo_leaves: tuple[KeptPath, ...] = field("Paths that these leave as they are, and why.", "undo.kept")
+    undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
 
 

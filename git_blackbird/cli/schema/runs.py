@@ -20,7 +20,7 @@ from git_blackbird.cli.schema.status import DueParentReview
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import Undo
+from git_blackbird.model.entities.change import KeptPath, Summary
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.commits import Evidence
 from git_blackbird.model.entities.findings import MergedReview
@@ -98,7 +98,7 @@ class ShowOutput(DataOutput, schema_name="show"):
     due: DueOfTask | None = field("What waits for a person.", "pending")
     change_review: ChangeToReview | None = field("Its change, where that is to be reviewed.", "to_review")
     review: DueParentReview | None = field("How a parent waits for its review.", "unreviewed")
-    undo: Undo | None = field("How a rejected change is taken back.")
+    undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     pending_feedback: FeedbackView | None = field(
         "Feedback of a parent review that its agent must still be told.", "words.review"
     )
@@ -109,6 +109,20 @@ class ShowOutput(DataOutput, schema_name="show"):
     unconfirmed: tuple[UnconfirmedView, ...] = field("Records of it that count for nothing.")
     commits: tuple[CommitView, ...] = field("The commits that its runs list.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
+
+
+class UndoOutput(DataOutput, schema_name="undo"):
+    """What `undo` took out of the worktree, or `redo` brought back."""
+
+    task: TaskId = field("The task.", "task.id")
+    run: RunId = field("The last run whose change it was.", "run.id")
+    is_redo: bool = field("Whether it was brought back.")
+    is_dry_run: bool = field("Whether nothing was changed, only shown.")
+    summary: Summary = field("What that changed in the worktree.")
+    kept: tuple[KeptPath, ...] = field("Paths that stay as they are, and why.")
+    dependents: tuple[TaskId, ...] = field("Tasks that depend on it and have run since.")
+    commit: str | None = field("The id of the commit that was made for it.")
+    uncommitted: str | None = field("Why there is no commit, though the change was committed.")
 
 
 class ShowPromptOutput(DataOutput, schema_name="show-prompt"):

@@ -101,6 +101,7 @@ COMMANDS = {
     "init": ("plan:init", "Create an empty plan."),
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
+    "redo": ("run:redo", "Bring back what undo took out."),
     "restart": ("run:restart", "Start a task again in a new session."),
     "resume": ("run:resume", "Continue a task in the same session."),
     "retry": ("run:retry", "Set a task back to todo; start nothing."),
@@ -111,6 +112,7 @@ COMMANDS = {
     "show": ("plan:show", "Show one task and why it is or is not ready."),
     "status": ("plan:status", "Show where the plan stands and what is due."),
     "tui": ("plan:tui", "Open the plan in a full-screen application."),
+    "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
 }
 

@@ -99,6 +99,7 @@ decide = CommandSpec(
     flag("Accept the change.", "--approve"),
     flag("Send the text of -m, -F or -e to the session.", "--request-changes"),
     flag("Fail the task; files stay as they are.", "--reject"),
+    flag("With --reject: take the change back, as `git blackbird undo` does.", "--undo"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),
     Option(
         ["--run", "run_id"],
@@ -107,6 +108,26 @@ decide = CommandSpec(
         shell_complete=complete.runs,
     ),
     *_MESSAGE,
+)
+_DRY_RUN = flag("Only show what would change.", "-n", "--dry-run")
+undo = CommandSpec(
+    "undo",
+    "undo:undo",
+    """Take the change of TASK back out of the worktree.
+
+    What anyone did since stays: each run of TASK is taken back by a three-way merge, and a path where later
+    edits overlap is left alone and named. Where the branch has commits of the change, a commit takes them
+    back. TASK then counts as failed. `git blackbird redo` brings the change back.
+    """,
+    _TASK,
+    _DRY_RUN,
+)
+redo = CommandSpec(
+    "redo",
+    "undo:redo",
+    "Bring back the change of TASK that undo took out last.",
+    _TASK,
+    _DRY_RUN,
 )
 review = CommandSpec(
     "review",

@@ -1,8 +1,7 @@
-"""Recording a decision, or that a record counts: under the store lock, once; undoing a rejected change."""
+"""Recording a decision, or that a record counts: under the store lock, once."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,19 +25,13 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
-from git_blackbird.controller.runs.changes import changed_by_others, own_commits
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
-from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
-from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
-from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry
-from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import KeptPath, TreePair, Undo, revert_command, script_command
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.decision import Decision, undo_commands
 from git_blackbird.model.entities.history import FEEDBACK, History
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -54,25 +47,22 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
-from git_blackbird.storage.notes import save_undo
-from git_blackbird.storage.paths import HIDDEN
 
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """The outcome of a decision: record and state, paths that differ now, how to undo a rejected change.
+    """The outcome of a decision: record and state, paths that differ now.
 
-    ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
-    command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
+    ``undo`` are the commands that take a rejected change back, one line each. ``commit`` is what an approval
+    committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
     ``deferred`` has a line for each commit that its hook had left to be recorded.
     """
 
     run: Run
     state: PlanState
     moved: tuple[str, ...] = ()
-    undo: Undo = field(default_factory=Undo)
+    undo: tuple[TaskCommand, ...] = ()
     commit: ApprovalCommit | None = None
-    undo_fault: str | None = None
     other_branch: OtherBranch | None = None
     deferred: tuple[str, ...] = ()
 
@@ -100,8 +90,6 @@ class DecisionResult:
                 *warnings,
                 f"{self.run.task_id} is approved on another branch: {self.other_branch.text}",
             )
-        if self.undo_fault is not None:
-            warnings = (*warnings, f"there is no command that takes the change back: {self.undo_fault}")
         return warnings
 
 
@@ -154,13 +142,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         # Where the index cannot follow a killed approval's commit now, the status says so.
         with suppress(UnusableError):
             recover_approval(workspace)
-    if decision.state is not DecisionState.REJECTED or pair is None or is_empty:
-        return DecisionResult(decided, after, moved, other_branch=strayed)
-    try:
-        return DecisionResult(decided, after, moved, prepare_undo(workspace, runs, pair, worktree))
-    except BlackbirdError as error:
-        # The snapshots of the change may be gone; what is rejected does not need them.
-        return DecisionResult(decided, after, moved, undo_fault=error.message)
+    undo = undo_commands(decided)
+    return DecisionResult(decided, after, moved, undo, other_branch=strayed)
 
 
 def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
@@ -278,68 +261,3 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
             TaskId(task_id)
         )
         return Accepted(matches[0], None if task is None else task.status)
-
-
-_REPOSITORY = "is or was a git repository of its own"
-
-
-def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, worktree: str | None) -> Undo:
-    """Write the script that undoes the change of these runs; a person runs it, never this program.
-
-    ``worktree`` is a fresh snapshot: paths that were edited since are left alone, and so are paths that
-    other commits changed.
-    """
-    commits = [oid for run in runs for oid in _commits_of(workspace, run)]
-    plan = plan_undo(workspace.repo, pair, commits, runs[0].head_commit)
-    skipped = dict(_paths_to_keep(workspace, runs, plan, worktree))
-    edits = Carrier(workspace.repo, HIDDEN).without(plan.edits, skipped) if skipped else plan.edits
-    script = render_undo(workspace.repo, edits)
-    run_id = runs[-1].id
-    if script is not None:
-        save_run_ref(workspace.repo, run_id, *edits, purpose="undo")
-    undo = Undo(
-        commands=(
-            *((script_command(run_id),) if script is not None else ()),
-            *(revert_command(oid, parents) for oid, parents in plan.commits),
-        ),
-        kept=tuple(
-            KeptPath(path=path.decode(errors="replace"), reason=why) for path, why in sorted(skipped.items())
-        ),
-    )
-    save_undo(workspace.paths, run_id, undo, script)
-    return undo
-
-
-def _commits_of(workspace: Workspace, run: Run) -> frozenset[str]:
-    """Return the commits of a run, with one of a killed approval that was not recorded."""
-    unrecorded = commit_of_run(workspace.repo, run.id, run.head_commit)
-    return own_commits(workspace, run) | ({unrecorded} if unrecorded else frozenset())
-
-
-def _paths_to_keep(
-    workspace: Workspace, runs: Sequence[Run], plan: UndoPlan, worktree: str | None
-) -> Iterator[tuple[bytes, str]]:
-    """Return the paths that are to stay as they are; of several reasons the last counts."""
-    repo, edits = workspace.repo, plan.edits
-    if worktree is not None:
-        shows = task_command("runs", runs[-1].task_id, " --diff")
-        edited = f"edited since the run ended; `{shows}` shows what to take back by hand"
-        yield from ((path, edited) for path in diverged_paths(repo, worktree, edits))
-    yield from ((path, _REPOSITORY) for path in plan.repositories)
-    for path, oid in _committed_over(workspace, runs, plan).items():
-        yield path, f"commit {oid[:10]}, made since the run began, changed it too"
-
-
-def _committed_over(workspace: Workspace, runs: Sequence[Run], plan: UndoPlan) -> dict[bytes, str]:
-    """Return the paths where the undo would revert someone else's commit, with that commit.
-
-    Where HEAD holds just what the change began with, the change is in the worktree alone.
-    """
-    repo, edits = workspace.repo, plan.edits
-    commit = head(repo).commit
-    others = changed_by_others(workspace, runs)
-    if commit is None or not others:
-        return {}
-    now = tree_of(repo, commit)
-    paths = changed_paths(repo, edits) & others.keys()
-    return {path: others[path] for path in paths if entry(repo, now, path) != entry(repo, edits.base, path)}

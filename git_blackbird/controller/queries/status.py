@@ -12,8 +12,8 @@ from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import ConfigProblem
-from git_blackbird.model.entities.change import Undo
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
+from git_blackbird.model.entities.decision import undo_commands
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
@@ -38,7 +38,7 @@ from git_blackbird.model.rules.state import (
     ready_tasks,
 )
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
-from git_blackbird.storage.notes import load_pending_approval, load_undo
+from git_blackbird.storage.notes import load_pending_approval
 
 
 class InterruptedApproval(NamedTuple):
@@ -326,7 +326,7 @@ class TaskView(NamedTuple):
     unreadable: tuple[RecordError, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
     skipped: tuple[TaskId, ...] = ()
-    undo: Undo | None = None
+    undo: tuple[TaskCommand, ...] = ()
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -341,7 +341,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
         unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
-        undo=None if view.history.newest is None else load_undo(workspace.paths, view.history.newest),
+        undo=() if view.history.newest is None else undo_commands(view.history.newest),
     )
 
 

@@ -86,6 +86,8 @@ def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
     if before is None:
         return (), False
     after = _observe(workspace)
+    if after == before:
+        return (), False
     changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"and {len(changes) - MAX_CHANGES} more"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -311,7 +312,7 @@ def _started(
 
 
 def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
-    """Write ``data`` to the process in a separate thread.
+    """Write ``data`` to the process, in a separate thread where its pipe may not hold all of it.
 
     ``communicate`` writes no more when it is called again after its timeout.
     """
@@ -324,7 +325,10 @@ def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
         with contextlib.suppress(BrokenPipeError), pipe:
             pipe.write(data or b"")
 
-    threading.Thread(target=write, daemon=True).start()
+    if data is None or len(data) <= select.PIPE_BUF:
+        write()
+    else:
+        threading.Thread(target=write, daemon=True).start()
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:

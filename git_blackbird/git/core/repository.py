@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,7 +100,7 @@ class Repository:
     call_configuration: Mapping[str, str] = field(default_factory=dict)
     config_memo: ConfigMemo = field(default_factory=ConfigMemo, init=False, compare=False, repr=False)
 
-    @property
+    @cached_property
     def private_dir(self) -> Path:
         """The folder of locks and private indexes; it may not exist yet."""
         return self.git_dir / "blackbird"
@@ -200,7 +201,7 @@ def head(repo: Repository) -> Head:
 
 
 def open_libgit2(repo: Repository) -> "pygit2.Repository":
-    """Open the repository with libgit2, for reading and writing trees. Raises UnusableError."""
+    """Open the repository with libgit2, for trees and references. Raises UnusableError."""
     import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
 
     # Git has checked at discovery whether this user trusts the repository's owner.

@@ -6,6 +6,7 @@ libgit2 only offer text.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
@@ -45,9 +46,7 @@ class TreeStore:
         """Return the entries of one tree. Raises UnusableError if there is no such tree."""
         known = self._seen.get(oid)
         if known is None:
-            entries = _ENTRY.findall(self._raw(oid))
-            known = {name: TreeEntry(int(mode, 8), inner.hex()) for mode, name, inner in entries}
-            self._seen[oid] = known
+            known = self._seen[oid] = _parse(self._raw(oid))
         return known
 
     def save(self, tree: Tree) -> str:
@@ -142,6 +141,13 @@ class TreeStore:
         if kind != pygit2.enums.ObjectType.TREE:
             raise UnusableError(f"the object {oid} is not a tree")
         return data
+
+
+# The end of one run is the beginning of the next: most often both have been parsed.
+@lru_cache(maxsize=8)
+def _parse(raw: bytes) -> Tree:
+    entries = _ENTRY.findall(raw)
+    return {name: TreeEntry(int(mode, 8), inner.hex()) for mode, name, inner in entries}
 
 
 def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, TreeEntry | None]]:

@@ -12,9 +12,10 @@ from functools import partial
 
 from git_blackbird.git.core.config import page, pager_command
 from git_blackbird.git.core.process import operands, revisions, run_git
-from git_blackbird.git.core.repository import ALONE, Repository, using_objects
+from git_blackbird.git.core.repository import ALONE, Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.entities.change import SubmoduleChange, TreePair
 from git_blackbird.model.entities.commits import HeadMove
 
@@ -237,7 +238,7 @@ class Carrier:
         """
         old, new = self._tree(move.old), self._tree(move.new)
         edits: dict[bytes, TreeEntry | None] = {}
-        both: list[bytes] = []
+        both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
         wanted = None if only is None else frozenset(only)
         for path in self._trees.changed_paths(old, new):
             before, parent, now = (self._trees.entry(tree, path) for tree in (base, old, new))
@@ -247,8 +248,8 @@ class Carrier:
                 continue
             edits[path] = now
             if before != parent:
-                both.append(path)
-        edits |= self._merged(sorted(both), base, old, new)
+                both[path] = parent, before, now
+        edits |= merge_entries(self._repo, self._trees, both)
         return self._trees.edited(base, edits) if edits else base
 
     def carry_into(self, pair: TreePair, move: HeadMove) -> TreePair:
@@ -269,30 +270,6 @@ class Carrier:
         if commit is None:
             return self._empty
         return self._trees.without(tree_of(self._repo, commit), self._hidden)
-
-    def _merged(self, paths: Sequence[bytes], base: str, old: str, new: str) -> dict[bytes, TreeEntry | None]:
-        """Merge the paths that have both versions, keyed by number; conflicting ones are left out."""
-        if not paths:
-            return {}
-        import pygit2  # noqa: PLC0415 - loaded by now
-
-        objects = self._trees.objects
-        ancestor, mine, theirs = (
-            self._trees.edited(
-                self._empty,
-                {b"%d" % place: self._trees.entry(tree, path) for place, path in enumerate(paths)},
-            )
-            for tree in (old, base, new)
-        )
-        with using_objects(self._repo):
-            index = objects.merge_trees(ancestor, mine, theirs, flags=pygit2.enums.MergeFlag(0))
-            in_conflict = {
-                side.path for conflict in index.conflicts or () for side in conflict if side is not None
-            }
-            merged = {entry.path: TreeEntry(int(entry.mode), str(entry.id)) for entry in index}
-        return {
-            path: merged.get(str(place)) for place, path in enumerate(paths) if str(place) not in in_conflict
-        }
 
 
 _QUIET = "--no-optional-locks"

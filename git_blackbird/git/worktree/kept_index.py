@@ -39,16 +39,6 @@ class KeptState(Record):
     removed: tuple[str, ...] = ()
     rules: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
 
-    @property
-    def added_paths(self) -> frozenset[bytes]:
-        """The added files as git names them."""
-        return frozenset(map(os.fsencode, self.added))
-
-    @property
-    def removed_paths(self) -> frozenset[bytes]:
-        """The removed files as git names them."""
-        return frozenset(map(os.fsencode, self.removed))
-
 
 class KeptIndex:
     """A private index in a folder that no other process has."""

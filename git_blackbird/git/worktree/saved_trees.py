@@ -12,7 +12,7 @@ from typing import Literal
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, open_libgit2
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
 
@@ -27,11 +27,21 @@ def save_run_ref(
     ``head`` is None while the run is at work. The trees for ``undo`` are those that its script compares.
     Raises UnusableError if the repository cannot be written.
     """
+    import pygit2  # noqa: PLC0415 - slow to load
+
     entries = {b"base": TreeEntry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = TreeEntry(DIRECTORY, head)
-    # In a separate process, since libgit2 leaves its lock on the reference when this one is killed.
-    _update_refs(repo, f"update {_OURS}{purpose}/{run_id} {TreeStore(repo).save(entries)}\n")
+    tree, name = TreeStore(repo).save(entries), f"{_OURS}{purpose}/{run_id}"
+    try:
+        # As git does: without it a power cut may leave an empty file.
+        pygit2.settings.enable_fsync_gitdir(True)
+        open_libgit2(repo).references.create(name, tree, force=True)
+    except (pygit2.GitError, OSError, ValueError):
+        # Git waits for who locks it, as one that packs references does, and says what is wrong.
+        _update_refs(repo, f"update {name} {tree}\n")
+    finally:
+        pygit2.settings.enable_fsync_gitdir(False)
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
@@ -64,8 +74,15 @@ class CheckoutError(UnusableError):
     """A tree could not be written out as files."""
 
 
-def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds: float = 60.0) -> None:
-    """Write the files of a tree into an empty folder, as git would check them out into a worktree.
+def checkout_tree(
+    repo: Repository,
+    tree: str,
+    folder: Path,
+    *,
+    timeout_seconds: float = 60.0,
+    only: Iterable[bytes] | None = None,
+) -> None:
+    """Write the files of a tree, or ``only`` some, into an empty folder, as git would check them out.
 
     Filters, line ends and modes follow the tree's own attributes; a submodule is an empty folder. ``folder``
     gets no ``.git``. Index, worktree, references and configuration of the repository stay unchanged. Raises
@@ -75,7 +92,8 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         if any(folder.iterdir()):
             raise CheckoutError(f"cannot check out into {folder}: it is not empty")  # noqa: TRY301
         with private_folder(repo, "checkout") as private:
-            _write_files(replace(repo, top=folder.absolute()), tree, private / "index", timeout_seconds)
+            place = replace(repo, top=folder.absolute())
+            _write_files(place, tree, private / "index", timeout_seconds, only)
     except CheckoutError:
         raise
     except GitTimeoutError as error:
@@ -86,13 +104,17 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 
-def _write_files(place: Repository, tree: str, index: Path, seconds: float) -> None:
+def _write_files(
+    place: Repository, tree: str, index: Path, seconds: float, only: Iterable[bytes] | None
+) -> None:
     """Check out with the folder as the worktree, so that attributes are read from the tree alone."""
     deadline = time.monotonic() + seconds
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    for command in (("read-tree", *revisions(tree)), ("checkout-index", "--all")):
+    named = None if only is None else b"".join(path + b"\0" for path in only)
+    checkout = ("checkout-index", "--all") if named is None else ("checkout-index", "-z", "--stdin")
+    for command, stdin in ((("read-tree", *revisions(tree)), None), (checkout, named)):
         left = max(deadline - time.monotonic(), 0.0)
-        place.git(*QUIET_OPTIONS, *_WHOLE, *command, timeout=left, variables=variables)
+        place.git(*QUIET_OPTIONS, *_WHOLE, *command, stdin=stdin, timeout=left, variables=variables)
 
 
 _FOR_ITS_OWNER = ("-c", "core.sharedRepository=0600")
@@ -124,16 +146,20 @@ def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
 
 def publish(repo: Repository, oids: Iterable[str]) -> None:
     """Give these objects git's usual permissions: they become part of a commit."""
-    private: list[Path] = []
-    for oid in oids:
-        place = repo.common_dir / "objects" / oid[:2] / oid[2:]
-        with contextlib.suppress(FileNotFoundError):
-            if is_owners_alone(place.lstat()):
-                private.append(place)
+    private = [place for oid in oids if (place := find_private_object(repo, oid)) is not None]
     if private:
         _, mode = _usual_modes(repo)
         for place in private:
             place.chmod(mode)
+
+
+def find_private_object(repo: Repository, oid: str) -> Path | None:
+    """Return where an object lies that only its owner can read, as that of a private file."""
+    place = repo.common_dir / "objects" / oid[:2] / oid[2:]
+    with contextlib.suppress(FileNotFoundError):
+        if is_owners_alone(place.lstat()):
+            return place
+    return None
 
 
 def _folders(repo: Repository) -> list[Path]:

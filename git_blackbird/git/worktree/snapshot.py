@@ -170,12 +170,9 @@ class SnapshotBuilder:
     def next_state(self, before: KeptState, tree: str, work: IndexUpdate) -> KeptState:
         """Return what to keep with the updated index."""
         gone, changed = work.missing, work.changed
-        added = (before.added_paths | (changed - work.tracked)) - gone
-        removed = (before.removed_paths | (gone & work.tracked)) - changed
-        names = {
-            "added": tuple(map(os.fsdecode, sorted(added))),
-            "removed": tuple(map(os.fsdecode, sorted(removed))),
-        }
+        added = {*before.added, *_texts(changed - work.tracked)} - _texts(gone)
+        removed = {*before.removed, *_texts(gone & work.tracked)} - _texts(changed)
+        names = {"added": tuple(sorted(added)), "removed": tuple(sorted(removed))}
         return before.model_copy(update={"tree": tree, **names})
 
     def write_tree(self) -> str:
@@ -234,8 +231,9 @@ class SnapshotBuilder:
         untracked = {item[3:] for item in items if item[:2] == _UNTRACKED}
         work.in_index = {item[3:] for item in items if item[1:2] != b" "} - untracked
         # Files that are tracked, but not in this index, may be ignored by now.
-        back = {path for path in state.removed_paths if os.path.lexists(self.prefix + path)}
-        work.tracked = (work.in_index - state.added_paths) | back
+        back = {path for path in map(os.fsencode, state.removed) if os.path.lexists(self.prefix + path)}
+        added = frozenset(state.added)
+        work.tracked = {path for path in work.in_index if os.fsdecode(path) not in added} | back
         return sorted(work.in_index | untracked | back)
 
     def clear_flags(self) -> bool:
@@ -382,6 +380,10 @@ def _is_still_file(path: bytes) -> bool:
         return False
     except OSError:
         return True
+
+
+def _texts(paths: set[bytes]) -> set[str]:
+    return set(map(os.fsdecode, paths))
 
 
 def _joined(paths: Sequence[bytes]) -> bytes:

@@ -3,13 +3,15 @@
 import base64
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
-from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.index import writing
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.sanitize import escaped_text
 from git_blackbird.model.entities.change import (
@@ -122,7 +124,8 @@ _EQUAL_LIMIT = 2000
 
 def summarize(repo: Repository, pair: TreePair) -> Summary:
     """Summarize the difference of two trees, within the limits of a run record. Raises UnusableError."""
-    with using_objects(repo), _opened_without_index(repo) as objects:
+    objects = _open_without_index(repo)
+    with using_objects(repo):
         diff = _compare(objects, pair)
         changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
         snippets, snippet_cuts = _snippets(diff, changed)
@@ -147,17 +150,33 @@ def summarize(repo: Repository, pair: TreePair) -> Summary:
     )
 
 
-@contextlib.contextmanager
-def _opened_without_index(repo: Repository) -> Iterator["pygit2.Repository"]:
+def _open_without_index(repo: Repository) -> "pygit2.Repository":
     """Open the repository as an additional worktree at the same place with an empty index.
 
     To compare trees libgit2 reads attributes from the index, and it cannot read a split or a sparse one.
     """
-    with private_folder(repo, "compare") as folder:
-        (folder / "commondir").write_bytes(os.fsencode(repo.common_dir) + b"\n")
-        (folder / "gitdir").write_bytes(os.fsencode(repo.top / ".git") + b"\n")
-        (folder / "HEAD").write_bytes(b"ref: refs/heads/none\n")
-        yield open_libgit2(replace(repo, git_dir=folder))
+    folder = repo.private_dir / "compare"
+    contents = {
+        "commondir": os.fsencode(repo.common_dir) + b"\n",
+        "gitdir": os.fsencode(repo.top / ".git") + b"\n",
+        "HEAD": b"ref: refs/heads/none\n",
+    }
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "index").unlink(missing_ok=True)
+        for name, content in contents.items():
+            _ensure(folder / name, content)
+    return open_libgit2(replace(repo, git_dir=folder))
+
+
+def _ensure(path: Path, content: bytes) -> None:
+    """Have a file of this content, also while another process reads it."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            return
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)
 
 
 def _cut(part: str, shown: int, total: int) -> str:

@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
-from git_blackbird.model.entities.change import Summary, Undo
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -241,12 +241,9 @@ def render_reset(reset: StatusChange) -> Iterator[str]:
         yield f"not reset, although they depend on it: {', '.join(reset.dependents)}"
 
 
-def undo_lines(undo: Undo) -> Iterator[str]:
-    """Return each command, then each path that they leave alone, with the reason."""
-    yield from (f"to take the change back: {clean_line(command)}" for command in undo.commands)
-    yield from (
-        f"  it leaves {render_path(path.path)} as it is: {clean_line(path.reason)}" for path in undo.kept
-    )
+def undo_lines(commands: Iterable[str]) -> Iterator[str]:
+    """Name the commands that take a rejected change back."""
+    return (f"to take the change back: {clean_line(command)}" for command in commands)
 
 
 def moved_lines(paths: Iterable[str]) -> Iterator[str]:

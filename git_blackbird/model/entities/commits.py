@@ -72,6 +72,13 @@ def render_commit_message(task: "Task", run_id: RunId) -> str:
     return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {run_id}\n"
 
 
+def render_undo_message(task: "Task", run_id: RunId, *, is_redo: bool) -> str:
+    """Return the message of a commit that takes the change of a task back, or brings it back."""
+    title = " ".join(strip_controls(task.title).split()) or task.id
+    verb, what = ("Redo", "brings back") if is_redo else ("Undo", "takes back")
+    return f'{verb} "{title}"\n\nThis {what} the change of run {run_id}.\n\n{TASK_TRAILER}: {task.id}\n'
+
+
 # The clock of file systems is a tick behind the one of processes.
 _TICK = 20_000_000
 # Commands that move HEAD at most once, and not at all if they fail.

@@ -1,4 +1,4 @@
-"""The decisions of a checkpoint, their equivalent commands, and undoing a rejection (spec 2)."""
+"""The decisions of a checkpoint, and their equivalent commands (spec 2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,3 +165,11 @@ def parse_choice(text: str, offers: Sequence[ChoiceSpec] = CHOICES) -> Choice | 
         if name in {str(number), offer.label.casefold()}:
             return offer.choice
     return None
+
+
+def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
+    """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
+    is_rejected = run.decision_state is DecisionState.REJECTED and run.undone_at is None
+    if not is_rejected or run.tree_pair is None or run.tree_pair.is_empty:
+        return ()
+    return (task_command("undo", run.task_id),)

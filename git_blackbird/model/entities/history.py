@@ -258,9 +258,27 @@ def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...
     earlier = own[:-1]
     for index in range(len(earlier), 0, -1):
         before = earlier[index - 1]
-        if completed_task(before) and not (commits and _is_left_uncommitted(before)):
+        is_over = completed_task(before) and not (commits and _is_left_uncommitted(before))
+        if is_over or before.undone_at is not None:
             return own[index:]
     return own
+
+
+def runs_since_undo(history: History) -> tuple[Run, ...]:
+    """Return the runs after the last whose change was taken back."""
+    own = history.own
+    return own[len(_up_to_undone(own)) :]
+
+
+def undone_runs(history: History) -> tuple[Run, ...]:
+    """Return the runs whose change was taken back last."""
+    undone = _up_to_undone(history.own)
+    return undone[len(_up_to_undone(undone[:-1])) :]
+
+
+def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
+    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
+    return tuple(runs[: ends[-1]]) if ends else ()
 
 
 def _is_left_uncommitted(run: Run) -> bool:

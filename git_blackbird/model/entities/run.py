@@ -137,6 +137,7 @@ class RunFields(Record):
     ``end_branch`` what HEAD was at when it ended. ``base_submodules`` are digests of uncommitted changes in
     submodules when it began. ``base_tree`` includes what others committed meanwhile: it is not part of the
     change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
+    ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree.
     """
 
     id: CheckedRunId = RunId("")
@@ -209,6 +210,7 @@ class RunFields(Record):
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     no_change: bool | None = None
+    undone_at: str | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""

@@ -28,6 +28,7 @@ _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status
 
 def status_of_run(run: Run) -> Status:
     """Return the plan status of a leaf with this latest run."""
+    is_undone = run.undone_at is not None
     match run.status:
         case RunStatus.RUNNING:
             return Status.IN_PROGRESS
@@ -35,13 +36,14 @@ def status_of_run(run: Run) -> Status:
             return Status.WAITING_USER
         case RunStatus.FAILED:
             # A person may accept the work of a failed run.
-            return Status.DONE if run.decision_state in APPROVALS else Status.FAILED
+            return Status.DONE if run.decision_state in APPROVALS and not is_undone else Status.FAILED
         case RunStatus.SUCCESS if run.review_state is ReviewState.DUE:
             return Status.IN_PROGRESS
         case RunStatus.SUCCESS if run.decision_state in _GATED:
             return Status.WAITING_USER
         case RunStatus.SUCCESS:
-            return Status.FAILED if run.decision_state is DecisionState.REJECTED else Status.DONE
+            is_rejected = run.decision_state is DecisionState.REJECTED
+            return Status.FAILED if is_rejected or is_undone else Status.DONE
 
 
 def determines_status(run: Run, task: Task) -> bool:

@@ -18,6 +18,7 @@ from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
 from git_blackbird.controller.decisions.record import DecisionResult, record_decision
+from git_blackbird.controller.decisions.undo import undo_task
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.plan.edit import NewTask, add_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
@@ -919,14 +920,15 @@ def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_to
     assert clean(gated)
 
 
-def test_the_commit_of_a_killed_approval_is_taken_back_by_a_revert_once_it_is_rejected(
+def test_the_commit_of_a_killed_approval_is_taken_back_once_it_is_rejected(
     waiting: Path, killed: Callable[[str], str]
 ) -> None:
     killed("post-commit")
     made = git(waiting, "rev-parse", "HEAD")
     assert not clean(waiting)
     rejected = record_decision(open_at(waiting), "a", REJECT)
-    assert (rejected.undo.commands, rejected.undo.kept) == ((f"git revert {made}",), ())
+    assert rejected.undo == ("git blackbird undo a",)
     assert (cut_off_lines(waiting), clean(waiting)) == ([], True)
-    git(waiting, "revert", "--no-edit", made)
+    assert undo_task(open_at(waiting), "a").commit == git(waiting, "rev-parse", "HEAD") != made
+    assert clean(waiting)
     assert not (waiting / "x.txt").exists()

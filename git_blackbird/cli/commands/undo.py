@@ -1,0 +1,47 @@
+"""Commands that take the change of a task back, or bring it back."""
+
+from collections.abc import Iterator
+
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.decisions.undo import UndoResult, redo_task, undo_task
+from git_blackbird.errors import ExitCode
+from git_blackbird.messages.display.format import counted, render_path
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.cli_hints import task_command
+
+
+def undo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
+    return show_undo(call, undo_task(open_workspace(call.environment), task_id, dry_run=dry_run))
+
+
+def redo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
+    return show_undo(call, redo_task(open_workspace(call.environment), task_id, dry_run=dry_run))
+
+
+def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:
+    """Say what was taken back or brought back, what stays, and how to turn that round."""
+    call.lines(_lines(result))
+    if result.uncommitted is not None:
+        call.warn(f"this is in the worktree only, not committed: {result.uncommitted}")
+    call.data("runs:UndoOutput", result)
+    return ExitCode.OK
+
+
+def _lines(result: UndoResult) -> Iterator[str]:
+    task_id = result.task.id
+    for other in result.dependents:
+        yield f"{other} depends on {task_id} and has run since"
+    verb = "brought back" if result.is_redo else "took back"
+    if result.is_dry_run:
+        verb = "would bring back" if result.is_redo else "would take back"
+    yield f"{verb} the change of {task_id}: {counted(result.summary.totals.files, 'file')}"
+    yield from strip_controls(result.summary.diffstat).splitlines()
+    yield from (
+        f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}" for kept in result.kept
+    )
+    if result.commit is not None:
+        yield f"committed as {result.commit[:12]}"
+    if not result.is_dry_run:
+        other_way = task_command("undo" if result.is_redo else "redo", task_id)
+        yield f"to turn that round: {other_way}"

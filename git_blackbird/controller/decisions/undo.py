@@ -1,0 +1,219 @@
+"""Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from git_blackbird.controller.core.guards import require_usable
+from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
+from git_blackbird.controller.runs.changes import own_commits, snapshot
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
+from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.worktree.changes import Carrier, changed_paths
+from git_blackbird.git.worktree.log import commit_of_run, commits_in_head
+from git_blackbird.git.worktree.merging import merge_changes
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.commits import render_undo_message
+from git_blackbird.model.entities.history import History, runs_since_undo, undone_runs
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import dependents
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.locks import approval_lock
+from git_blackbird.storage.paths import HIDDEN
+
+_UNFINISHED = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
+
+
+@dataclass(frozen=True)
+class UndoResult:
+    """What was taken back, or brought back if ``is_redo``.
+
+    ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
+    are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
+    ``uncommitted`` says why there is none though the change was committed.
+    """
+
+    task: Task
+    run: Run
+    is_redo: bool
+    summary: Summary
+    kept: tuple[KeptPath, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    commit: str | None = None
+    uncommitted: str | None = None
+    is_dry_run: bool = False
+
+
+def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
+    """Take out of the worktree what the runs of a task changed in it.
+
+    Each run is taken back by a three-way merge, the last one first: what anyone did since stays, and a path
+    where that overlaps is left alone. Where the branch has commits of the change, a commit takes them back.
+    A task that was done counts as failed then. Repeating it after a crash completes it. Raises RequestError
+    where there is nothing to take back, SnapshotError, WriteBackError, LockedError.
+    """
+    return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
+
+
+def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
+    """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
+    return _run(workspace, task_id, is_redo=True, dry_run=dry_run)
+
+
+def _run(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+    command = "redo" if is_redo else "undo"
+    workspace.environment.forbid_agents(command)
+    with hold_controller(workspace, f"{command} {task_id}"):
+        state = workspace.plan_state()
+        task = find_task(state.plan, task_id)
+        require_usable(task.id, state.history(task.id))
+        runs = _to_redo(state, task) if is_redo else _to_undo(state, task)
+        return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
+
+
+def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
+    """Return the runs to take back, the last one first. Raises RequestError."""
+    history = state.history(task.id)
+    if history.latest is not None and history.latest.is_pending:
+        hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
+        raise RequestError(f"a decision on {task.id} is pending", hint=hint)
+    if task.status in _UNFINISHED:
+        hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
+        raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
+    runs = [
+        run for run in runs_since_undo(history) if run.tree_pair is not None and not run.tree_pair.is_empty
+    ]
+    if not runs:
+        raise RequestError(
+            f"{task.id} has changed nothing that could be taken back", hint=_why_nothing(history)
+        )
+    return runs[::-1]
+
+
+def _why_nothing(history: History) -> str:
+    undone = undone_runs(history)
+    if undone:
+        at, task_id = undone[-1].undone_at, undone[-1].task_id
+        return f"it was taken back at {at}; {task_command('redo', task_id, remark='brings it back')}"
+    return "`git blackbird runs` shows what tasks changed"
+
+
+def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
+    history = state.history(task.id)
+    runs = [run for run in undone_runs(history) if run.tree_pair is not None and not run.tree_pair.is_empty]
+    if not runs:
+        raise RequestError(f"nothing of {task.id} was taken back")
+    later = runs_since_undo(history)
+    if any(run.tree_pair is None or not run.tree_pair.is_empty for run in later):
+        hint = task_command("undo", task.id, remark="takes back what it did since")
+        raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
+    return runs
+
+
+@dataclass(frozen=True)
+class _Undo:
+    workspace: Workspace
+    state: PlanState
+    task: Task
+    runs: Sequence[Run]
+    is_redo: bool
+
+    def perform(self, *, dry_run: bool) -> UndoResult:
+        repo = self.workspace.repo
+        pairs = [run.tree_pair for run in self.runs if run.tree_pair is not None]
+        changes = pairs if self.is_redo else [TreePair(pair.head, pair.base) for pair in pairs]
+        paths = frozenset[bytes]().union(*(changed_paths(repo, pair) for pair in pairs))
+        expected = take_signatures(repo, paths)
+        before = snapshot(self.workspace, since=changes[0].base).tree
+        merged = merge_changes(repo, before, changes)
+        left = dict(merged.left)
+        if dry_run:
+            return self._result(TreePair(before, merged.tree), left)
+        # What is in the worktree now stays reachable, whatever comes.
+        save_run_ref(repo, self._marked.id, before, merged.tree, purpose="undo")
+        seconds = float(self.workspace.config.snapshot.timeout_seconds)
+        refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
+        oid, why = self._commit(self._without(TreePair(merged.origin, merged.tree), refused))
+        self._record()
+        written = self._without(TreePair(before, merged.tree), refused)
+        return self._result(written, {**left, **refused}, oid, why, is_dry_run=False)
+
+    @property
+    def _marked(self) -> Run:
+        """The last of the runs, on whose record it is noted."""
+        return self.runs[-1] if self.is_redo else self.runs[0]
+
+    def _without(self, pair: TreePair, refused: Iterable[bytes]) -> TreePair:
+        """Return the pair with the later tree as the earlier one at the paths that could not be written."""
+        back = Carrier(self.workspace.repo, HIDDEN).without(TreePair(pair.head, pair.base), refused)
+        return TreePair(pair.base, back.base)
+
+    def _commit(self, written: TreePair) -> tuple[str | None, str | None]:
+        """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
+        workspace = self.workspace
+        if written.is_empty or not self._commits_in_head():
+            return None, None
+        try:
+            plan = plan_commit(workspace.repo, written, written.head)
+            if plan.obstacles or not plan.edits:
+                return None, "; ".join(plan.obstacles) or None
+            message = render_undo_message(self.task, self._marked.id, is_redo=self.is_redo)
+            with approval_lock(workspace.paths, self._marked.id) as right:
+                created = commit_in_subprocess(
+                    workspace.repo, plan, message, f"undo-{self._marked.id}", right
+                )
+        except (CommitRefusedError, UnusableError) as error:
+            return None, error.message
+        return created.oid, created.left_behind
+
+    def _commits_in_head(self) -> bool:
+        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).head_commit
+        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in self.runs))
+        if commits_in_head(repo, own, began):
+            return True
+        # That of a killed approval is in no record.
+        return any(commit_of_run(repo, run.id, began) for run in self.runs)
+
+    def _record(self) -> None:
+        now = None if self.is_redo else self.workspace.environment.timestamp()
+        with self.workspace.transaction() as transaction:
+            stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
+            transaction.save_run(stored.with_fields(RunFields(undone_at=now)))
+            save_statuses(self.workspace, transaction)
+
+    def _result(
+        self,
+        written: TreePair,
+        left: dict[bytes, str],
+        commit: str | None = None,
+        uncommitted: str | None = None,
+        *,
+        is_dry_run: bool = True,
+    ) -> UndoResult:
+        kept = (
+            KeptPath(path=path.decode(errors="replace"), reason=why) for path, why in sorted(left.items())
+        )
+        return UndoResult(
+            task=self.task,
+            run=self._marked,
+            is_redo=self.is_redo,
+            summary=summarize(self.workspace.repo, written),
+            kept=tuple(kept),
+            dependents=tuple(_ran_after(self.state, self.task, self._marked)),
+            commit=commit,
+            uncommitted=uncommitted,
+            is_dry_run=is_dry_run,
+        )
+
+
+def _ran_after(state: PlanState, task: Task, run: Run) -> list[TaskId]:
+    """Return the tasks that depend on a task and have run since."""
+    return [other.id for other in dependents(state.plan, task.id) if state.history(other.id).since(run)]

@@ -1,0 +1,110 @@
+"""Bring changes into a tree by a three-way merge of each path, on objects alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from git_blackbird.git.core.repository import Repository, using_objects
+from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.model.entities.change import TreePair
+
+_OVERLAPS = "later edits overlap with it"
+_REPOSITORY = "it is or was a repository of its own"
+_IN_THE_WAY = "another file or folder is in its place"
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A tree with changes brought into it, and the paths that stayed as they were, each with the reason.
+
+    ``origin`` is the tree that it was made from, but without what that had of the changes already.
+    """
+
+    tree: str
+    origin: str
+    left: Mapping[bytes, str]
+
+
+def merge_changes(repo: Repository, tree: str, changes: Iterable[TreePair]) -> Merged:
+    """Apply changes to a tree, one after the other; a path where one does not apply stays as it was.
+
+    Raises UnusableError if an object is missing or cannot be written.
+    """
+    merge = _Merge(repo, TreeStore(repo), tree)
+    for change in changes:
+        merge.apply(change)
+    return merge.result()
+
+
+@dataclass
+class _Merge:
+    repo: Repository
+    trees: TreeStore
+    tree: str
+    edits: dict[bytes, TreeEntry | None] = field(default_factory=dict)
+    applied: dict[bytes, TreeEntry | None] = field(default_factory=dict)
+    left: dict[bytes, str] = field(default_factory=dict)
+
+    def entry(self, path: bytes) -> TreeEntry | None:
+        return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
+
+    def apply(self, change: TreePair) -> None:
+        both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
+        for path in sorted(self.trees.changed_paths(*change)):
+            before, after = (self.trees.entry(side, path) for side in change)
+            now = self.entry(path)
+            if now == after:
+                if path not in self.edits:
+                    self.applied.setdefault(path, before)
+                continue
+            if SUBMODULE in {entry.mode for entry in (before, now, after) if entry is not None}:
+                self.left[path] = _REPOSITORY
+            elif now == before:
+                self.edits[path] = after
+            else:
+                both[path] = before, now, after
+        merged = merge_entries(self.repo, self.trees, both)
+        self.edits |= merged
+        self.left |= dict.fromkeys(both.keys() - merged.keys(), _OVERLAPS)
+
+    def result(self) -> Merged:
+        edits = {path: entry for path, entry in self.edits.items() if path not in self.left}
+        while obstructed := set(self._obstructed(edits)):
+            self.left |= dict.fromkeys(obstructed, _IN_THE_WAY)
+            edits = {path: entry for path, entry in edits.items() if path not in obstructed}
+        origin = {path: entry for path, entry in self.applied.items() if path not in {*self.left, *edits}}
+        return Merged(self.trees.edited(self.tree, edits), self.trees.edited(self.tree, origin), self.left)
+
+    def _obstructed(self, edits: Mapping[bytes, TreeEntry | None]) -> Iterator[bytes]:
+        """Find edits that would displace a file they do not name, as a file does a folder of its name."""
+        if not edits:
+            return
+        displaced = (
+            set(self.trees.changed_paths(self.tree, self.trees.edited(self.tree, edits))) - edits.keys()
+        )
+        above = {parent for path in displaced for parent in parents(path)}
+        for path, entry in edits.items():
+            if entry is not None and (path in above or not displaced.isdisjoint(parents(path))):
+                yield path
+
+
+def merge_entries(
+    repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
+) -> dict[bytes, TreeEntry | None]:
+    """Merge the ancestor, our and their version of each path as git does; conflicting ones are left out."""
+    if not versions:
+        return {}
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    paths, empty = list(versions), trees.save({})
+    # By number: no path of one is in the way of another, and none is found to be renamed.
+    ancestor, ours, theirs = (
+        trees.edited(empty, {b"%d" % place: versions[path][side] for place, path in enumerate(paths)})
+        for side in range(3)
+    )
+    with using_objects(repo):
+        index = trees.objects.merge_trees(ancestor, ours, theirs, flags=pygit2.enums.MergeFlag(0))
+        in_conflict = {
+            side.path for conflict in index.conflicts or () for side in conflict if side is not None
+        }
+        merged = {entry.path: TreeEntry(int(entry.mode), str(entry.id)) for entry in index}
+    return {path: merged.get(str(place)) for place, path in enumerate(paths) if str(place) not in in_conflict}

@@ -1,0 +1,140 @@
+"""Write paths of a tree into the user's worktree, each only if it still is what was compared with."""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeStore, parents
+from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.saved_trees import checkout_tree, find_private_object
+from git_blackbird.model.base.system import tick_of
+
+_EDITED = "it was edited at the same moment"
+_FOLDER = "a folder with other files is in its place"
+_BEYOND_LINK = "a symbolic link leads elsewhere"
+_EXECUTABLE = 0o111
+# The name of a new file beside the one that it replaces, where the git directory is on another file system.
+_BESIDE = ".blackbird-new"
+
+Signature = tuple[int, ...]
+
+
+class WriteBackError(UnusableError):
+    """The files could not be prepared; the worktree is as it was."""
+
+
+def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, Signature]:
+    """Note how files are in the worktree now, before the snapshot that a change is merged with.
+
+    Every later write changes the signature: this waits until the clock of the files has gone on.
+    """
+    places = {path: repo.top / os.fsdecode(path) for path in paths}
+    while True:
+        began = time.time_ns()
+        taken = {path: _signature(place) for path, place in places.items()}
+        latest = max((max(found[:2]) for found in taken.values() if found), default=0)
+        left = latest + tick_of(latest) - began
+        # A time in the future says nothing, however long one waits.
+        if left <= 0 or latest > began:
+            return taken
+        time.sleep(left / 1e9)
+
+
+def _signature(place: Path) -> Signature:
+    """Return what changes with every write; empty if there is no file, but nothing or a folder."""
+    try:
+        status = place.lstat()
+    except OSError:
+        return ()
+    if stat.S_ISDIR(status.st_mode):
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
+
+
+def write_paths(
+    repo: Repository, before: str, after: str, expected: Mapping[bytes, Signature], *, timeout_seconds: float
+) -> dict[bytes, str]:
+    """Bring the worktree from the tree ``before`` to ``after``, path by path.
+
+    ``expected`` has every path that differs. Return those that stay as they are, each with the reason. The
+    index is not touched, and folders that become empty are removed. Raises WriteBackError before anything is
+    written.
+    """
+    trees = TreeStore(repo)
+    entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
+    files = {path: entry.oid for path, entry in entries.items() if entry is not None}
+    with private_folder(repo, "files") as folder:
+        try:
+            checkout_tree(repo, after, folder, timeout_seconds=timeout_seconds, only=files)
+        except UnusableError as error:
+            raise WriteBackError(error.message, hint=error.hint) from error
+        new = {path: folder / os.fsdecode(path) for path in files}
+        for path, oid in files.items():
+            if find_private_object(repo, oid) is not None and not new[path].is_symlink():
+                new[path].chmod(0o600)
+        # A file may take the place of a folder.
+        order = sorted(entries, key=lambda path: path in files)
+        outcomes = {path: _attempt(repo.top, path, new.get(path), expected[path]) for path in order}
+    return {path: reason for path, reason in outcomes.items() if reason is not None}
+
+
+def _attempt(top: Path, path: bytes, new: Path | None, expected: Signature) -> str | None:
+    """Put a file in the place of a path, or remove it; return why it stays as it is."""
+    target = top / os.fsdecode(path)
+    above = [top / os.fsdecode(parent) for parent in parents(path)]
+    if any(folder.is_symlink() for folder in above):
+        return _BEYOND_LINK
+    try:
+        if new is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _keep_permissions(new, target)
+        if _signature(target) != expected:
+            return _EDITED
+        if new is not None:
+            _place(new, target, is_new=not expected)
+        else:
+            target.unlink()
+            _remove_empty(reversed(above))
+    except FileExistsError:
+        return _FOLDER if target.is_dir() else _EDITED
+    except OSError as error:
+        return f"it cannot be written: {error.strerror}"
+    return None
+
+
+def _keep_permissions(new: Path, target: Path) -> None:
+    """Let the new file be read and written by whom the old one is; git keeps only if it can be executed."""
+    with contextlib.suppress(FileNotFoundError):
+        old, mode = target.lstat().st_mode, new.lstat().st_mode
+        if stat.S_ISREG(old) and stat.S_ISREG(mode):
+            kept = stat.S_IMODE(old) & ~_EXECUTABLE
+            new.chmod(kept | (kept >> 2 & _EXECUTABLE if mode & stat.S_IXUSR else 0))
+
+
+def _place(new: Path, target: Path, *, is_new: bool) -> None:
+    try:
+        if is_new:
+            os.link(new, target, follow_symlinks=False)
+        else:
+            new.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        beside = target.with_name(f"{target.name}{_BESIDE}")
+        shutil.copy2(new, beside, follow_symlinks=False)
+        _place(beside, target, is_new=is_new)
+        beside.unlink(missing_ok=True)
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove the folders above a removed file, innermost first, as long as they are empty, as git does."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()

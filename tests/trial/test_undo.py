@@ -1,0 +1,183 @@
+"""``undo`` takes exactly one task's change back out of the worktree, and ``redo`` brings it back."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.git.support import ODD
+from tests.support import commit, git, write
+from tests.trial.program import Trial
+
+LINES = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": LINES, ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": ("a",)})
+    return trial
+
+
+def work(trial: Trial, task: str, script: str) -> None:
+    trial.command(script)
+    trial.expect(0, "execute", "--no-input", task)
+
+
+def changed(trial: Trial) -> list[str]:
+    return git(trial.repo, "status", "--porcelain", "-uall").splitlines()
+
+
+def edit(trial: Trial, line: int, text: str) -> None:
+    lines = (trial.repo / "old.txt").read_text().splitlines(keepends=True)
+    lines[line - 1] = f"{text}\n"
+    (trial.repo / "old.txt").write_text("".join(lines))
+
+
+def test_later_edits_of_others_stay_and_what_is_taken_back_comes_back(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; mkdir d; echo a >d/e")
+    work(trial, "b", "sed -i 's/line 9$/b/' old.txt; echo b >other.txt")
+    edit(trial, 15, "mine")
+    (trial.repo / "new.txt").chmod(0o600)
+    assert trial.expect(0, "undo", "a") == (
+        "b depends on a and has run since\n"
+        "took back the change of a: 3 files\n"
+        " d/e     | 1 -\n"
+        " new.txt | 1 -\n"
+        " old.txt | 2 +-\n"
+        " 3 files changed, 1 insertion(+), 3 deletions(-)\n"
+        "to turn that round: git blackbird redo a\n"
+    )
+    text = LINES.replace("line 9\n", "b\n").replace("line 15\n", "mine\n")
+    assert (trial.repo / "old.txt").read_text() == text
+    assert changed(trial) == [" M old.txt", "?? other.txt"]
+    assert not (trial.repo / "d").exists()
+    assert trial.statuses() == {"a": "failed", "b": "done"}
+    trial.expect(0, "redo", "a")
+    assert (trial.repo / "old.txt").read_text() == text.replace("line 3\n", "a\n")
+    assert changed(trial) == [" M old.txt", "?? d/e", "?? new.txt", "?? other.txt"]
+    assert trial.statuses() == {"a": "done", "b": "done"}
+    assert git(trial.repo, "diff", "--cached", "--name-only") == ""
+
+
+def test_a_path_where_later_edits_overlap_is_named_and_left_alone(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; echo a >third.txt")
+    edit(trial, 3, "mine")
+    write(trial.repo, {"new.txt": "a\nmine\n"})
+    output = trial.expect(0, "undo", "a", "--dry-run")
+    left = "  left as it is: {}: later edits overlap with it\n"
+    assert output.endswith(left.format("new.txt") + left.format("old.txt"))
+    assert (trial.repo / "third.txt").exists()
+    assert trial.statuses()["a"] == "done"
+    trial.expect(0, "undo", "a")
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 3\n", "mine\n")
+    assert (trial.repo / "new.txt").read_text() == "a\nmine\n"
+    assert changed(trial) == [" M old.txt", "?? new.txt"]
+
+
+def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt")
+    work(trial, "b", "sed -i 's/line 9$/b/' old.txt")
+    trial.command("sed -i 's/^a$/a again/; s/line 18$/a/' old.txt")
+    trial.expect(0, "resume", "a", "-m", "more", "--no-input")
+    trial.expect(0, "undo", "a")
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
+
+
+def test_twice_is_an_error_that_names_redo_and_so_is_redo_of_nothing(trial: Trial) -> None:
+    work(trial, "a", "echo a >new.txt")
+    assert "error: nothing of a was taken back\n" in trial.expect(1, "redo", "a")
+    trial.expect(0, "undo", "a")
+    at = trial.records("a")[0]["undone_at"]
+    assert trial.expect(1, "undo", "a") == (
+        "error: a has changed nothing that could be taken back\n"
+        f"hint: it was taken back at {at}; git blackbird redo a    # brings it back\n"
+    )
+    trial.command("echo again >new.txt")
+    trial.expect(0, "restart", "a", "--no-input")
+    assert "a has run again since" in trial.expect(1, "redo", "a")
+    trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+
+
+def test_commits_of_the_change_are_taken_back_by_a_commit(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
+    trial.command("sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    before = git(trial.repo, "rev-parse", "HEAD")
+    commit(trial.repo, {"mine.txt": "mine\n"}, "mine")
+    write(trial.repo, {"staged.txt": "staged\n"})
+    git(trial.repo, "add", "staged.txt")
+    output = trial.expect(0, "undo", "a")
+    made = git(trial.repo, "rev-parse", "HEAD")
+    assert f"committed as {made[:12]}\n" in output
+    assert git(trial.repo, "diff", "--stat", f"{before}^", made).splitlines()[-1].startswith(" 1 file")
+    assert git(trial.repo, "log", "-1", "--format=%s%n%(trailers)").splitlines() == [
+        'Undo "A"',
+        "Blackbird-Task: a",
+    ]
+    assert changed(trial) == ["A  staged.txt"]
+    trial.expect(0, "redo", "a")
+    assert git(trial.repo, "log", "-1", "--format=%s") == 'Redo "A"'
+    assert (trial.repo / "new.txt").read_text() == "a\n"
+    assert changed(trial) == ["A  staged.txt"]
+
+
+def test_what_cannot_be_committed_is_in_the_worktree_and_said(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
+    trial.command("sed -i 's/line 3$/a/' old.txt")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    edit(trial, 15, "mine")
+    output = trial.expect(0, "undo", "a")
+    assert (
+        "warning: this is in the worktree only, not committed: old.txt: this file had uncommitted" in output
+    )
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 15\n", "mine\n")
+
+
+def test_rejecting_can_take_the_change_back(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command("echo a >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    assert "a decision on a is pending" in trial.expect(1, "undo", "a")
+    output = trial.expect(0, "decide", "a", "--reject", "--undo")
+    assert output.splitlines()[:2] == ["Rejected a.", "took back the change of a: 1 file"]
+    assert changed(trial) == []
+    shown = trial.expect(0, "show", "a")
+    assert "git blackbird redo a" in shown
+    assert trial.statuses()["a"] == "failed"
+
+
+def test_rejecting_names_the_command(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command("echo a >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    assert "to take the change back: git blackbird undo a\n" in trial.expect(0, "decide", "a", "--reject")
+    assert json.loads(trial.expect(0, "show", "a", "--json"))["data"]["undo"] == ["git blackbird undo a"]
+
+
+def test_links_modes_and_odd_names(trial: Trial, tmp_path: Path) -> None:
+    write(trial.repo, {"plain": "x\n", "gone": "g\n", "folder/file": "f\n"})
+    (trial.repo / "link").symlink_to("plain")
+    git(trial.repo, "add", "-A")
+    git(trial.repo, "commit", "-q", "-m", "more")
+    (tmp_path / "names").write_bytes(b"\0".join(os.fsencode(name) for name in ODD))
+    script = (
+        f"xargs -0 -a {tmp_path}/names -I NAME sh -c 'echo agent >\"$1\"' sh NAME; chmod +x plain; rm gone;"
+        " ln -sfn gone link; rm -r folder; echo file >folder"
+    )
+    work(trial, "a", script)
+    assert len(changed(trial)) > len(ODD)
+    trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert len(changed(trial)) > len(ODD)
+    assert ((trial.repo / "link").readlink(), os.access(trial.repo / "plain", os.X_OK)) == (
+        Path("gone"),
+        True,
+    )
+    assert (trial.repo / "folder").read_text() == "file\n"
