@@ -72,6 +72,12 @@ def _waiting_to_commit(repo: Path) -> None:
     git(repo, "add", "a.txt")
 
 
+def _committed(repo: Path) -> None:
+    _waiting_to_commit(repo)
+    run(repo, ours("decide", "a", "--approve"))
+    write(repo, {"a.txt": "edited\n", "mine.txt": "mine\n"})
+
+
 def _requested(repo: Path) -> None:
     _waiting(repo)
     run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
@@ -129,6 +135,7 @@ SCENES: Mapping[str, Scene] = {
     "resume": scene(_requested, "resume", "a", "--no-input"),
     "answer": replace(scene(_ask_question, "resume", "a"), typed="1\n"),
     "reject": scene(_waiting, "decide", "a", "--reject"),
+    "undo": scene(_committed, "undo", "a"),
     "edit": scene(_tree, "edit", "t", "--title", "Work t"),
     "editor": scene(_edited, "edit", "t"),
     "move": scene(_tree, "move", "z", "--parent", "p", "--index", "0"),

@@ -32,6 +32,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "commit": {"fail": r"worker os\.link"},
     "execute": {"kill": r"os\.rename .*/tmp/blackbird\.plan"},
     "edit": {"fail": r"os\.fsync"},
+    "undo": {"kill": r"os\.replace|os\.rename .*/x\.txt|os\.(remove|unlink) .*x\.txt"},
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},
     "parent review": {"kill": r"os\.rename .*/tmp/p?t\.json"},
 }

@@ -189,11 +189,10 @@ def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
     write(used.repo, {"new.txt": "other\n"})
     git(used.repo, "gc", "-q", "--prune=now")
     tree = used.records("b")[-1]["head_tree"]
-    assert used.expect(0, "decide", "b", "--reject") == (
-        "Rejected b. Your files were left as they are.\n"
-        f"warning: there is no command that takes the change back: the tree {tree} "
-        "is not in this repository\n"
-    )
+    used.expect(0, "decide", "b", "--reject")
+    lost = f"fatal: the tree {tree} is not in this repository\n"
+    assert used.expect(128, "undo", "b") == lost
+    assert (used.repo / "new.txt").read_text() == "other\n"
 
 
 def test_it_is_refused_while_agents_work(used: Trial) -> None:

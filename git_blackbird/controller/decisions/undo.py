@@ -58,7 +58,8 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     Each run is taken back by a three-way merge, the last one first: what anyone did since stays, and a path
     where that overlaps is left alone. Where the branch has commits of the change, a commit takes them back.
     A task that was done counts as failed then. Repeating it after a crash completes it. Raises RequestError
-    where there is nothing to take back, SnapshotError, WriteBackError, LockedError.
+    where there is nothing to take back, SnapshotError, WriteBackError, LockedError, and UnusableError where
+    git does not commit.
     """
     return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
 
@@ -161,17 +162,20 @@ class _Undo:
         workspace = self.workspace
         if written.is_empty or not self._commits_in_head():
             return None, None
+        plan = plan_commit(workspace.repo, written, written.head)
+        if plan.obstacles or not plan.edits:
+            return None, "; ".join(plan.obstacles) or None
+        run_id = self._marked.id
+        message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
         try:
-            plan = plan_commit(workspace.repo, written, written.head)
-            if plan.obstacles or not plan.edits:
-                return None, "; ".join(plan.obstacles) or None
-            message = render_undo_message(self.task, self._marked.id, is_redo=self.is_redo)
-            with approval_lock(workspace.paths, self._marked.id) as right:
-                created = commit_in_subprocess(
-                    workspace.repo, plan, message, f"undo-{self._marked.id}", right
-                )
-        except (CommitRefusedError, UnusableError) as error:
-            return None, error.message
+            with approval_lock(workspace.paths, run_id) as right:
+                created = commit_in_subprocess(workspace.repo, plan, message, f"undo-{run_id}", right)
+        except CommitRefusedError as error:
+            command = task_command("redo" if self.is_redo else "undo", self.task.id)
+            raise UnusableError(
+                f"the files are as wanted, but git did not commit that\n{error.message}",
+                hint=f"resolve that, then repeat `{command}`",
+            ) from error
         return created.oid, created.left_behind
 
     def _commits_in_head(self) -> bool:

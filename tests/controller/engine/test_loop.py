@@ -158,7 +158,7 @@ def test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes(gated:
     assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
     assert (gated / "x").read_text() == "1\n"
     undo = [text for text in person.notices() if text.startswith("to take the change back: ")]
-    assert undo == [f'to take the change back: sh "$(git rev-parse --git-path blackbird/undo/{run.id}.sh)"']
+    assert undo == ["to take the change back: git blackbird undo a"]
     assert execute(gated, Person([APPROVE])).reason == StopReason.COMPLETED
 
 
