@@ -12,18 +12,22 @@ from pathlib import Path
 import pytest
 
 from tests import preloaded
-from tests.support import commit, git, wait_until, write
+from tests.support import Prepared, commit, git, wait_until, write
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
 MAKE = "git commit -q --allow-empty -m"
 
 
 @pytest.fixture
-def trial(repo: Path) -> Trial:
-    commit(repo, {"old.txt": "old\n"}, "start")
+def trial(repo: Path, prepared: Prepared) -> Trial:
     trial = Trial(repo)
-    trial.plan({"a": (), "b": ()})
-    trial.expect(0, "hooks", "install")
+
+    def make() -> None:
+        commit(repo, {"old.txt": "old\n"}, "start")
+        trial.plan({"a": (), "b": ()})
+        trial.expect(0, "hooks", "install")
+
+    prepared.bring(repo, make)
     return trial
 
 
