@@ -66,6 +66,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     assert record["commits"] == oids(trial.repo, "HEAD~2", "HEAD")
     assert sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir()) == [
         "agreements.json",
+        "compare",
         "controller.lock",
         "records-known.json",
         "snapshot",
