@@ -17,8 +17,7 @@ from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.history import runs_since_undo
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Run, runs_since_undo
 
 _MAX_NAMED = 20
 
@@ -58,8 +57,8 @@ def create_task_branch(
     task = find_task(state.plan, task_id)
     history = state.history(task.id)
     require_usable(task.id, history)
-    runs = [run for run in runs_since_undo(history) if run.tree_pair is not None]
-    changes = [run.tree_pair for run in runs if run.tree_pair is not None and not run.tree_pair.is_empty]
+    runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    changes = [run.tree_pair for run in runs if run.tree_pair is not None]
     if not changes:
         raise RequestError(f"{task.id} has changed nothing that a branch could have")
     parent = _commit_at(workspace, onto)
@@ -78,7 +77,7 @@ def create_task_branch(
         raise RequestError(f"{place} has the change of {task.id} already", hint=other or None)
     name = name or f"blackbird/{task.id}"
     message = render_commit_message(task, runs[-1].id)
-    commit = commit_tree(repo, merged.tree, () if parent is None else (parent,), message)
+    commit = commit_tree(repo, merged.tree, parent, message)
     create_branch(repo, name, commit)
     return BranchResult(task.id, name, commit, parent, summarize(repo, TreePair(before, merged.tree)))
 
@@ -110,7 +109,7 @@ def restore_run(
     parent = run.head_commit and find_commit(repo, run.head_commit)
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
-    commit = commit_tree(repo, tree, (parent,) if parent else (), message)
+    commit = commit_tree(repo, tree, parent, message)
     if branch is not None:
         create_branch(repo, branch, commit)
     if folder is not None:

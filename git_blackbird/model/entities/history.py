@@ -270,23 +270,6 @@ def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...
     return own
 
 
-def runs_since_undo(history: History) -> tuple[Run, ...]:
-    """Return the runs after the last whose change was taken back."""
-    own = history.own
-    return own[len(_up_to_undone(own)) :]
-
-
-def undone_runs(history: History) -> tuple[Run, ...]:
-    """Return the runs whose change was taken back last."""
-    undone = _up_to_undone(history.own)
-    return undone[len(_up_to_undone(undone[:-1])) :]
-
-
-def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
-    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
-    return tuple(runs[: ends[-1]]) if ends else ()
-
-
 def _is_left_uncommitted(run: Run) -> bool:
     """Whether a run finished its task without a decision, and nobody committed its work during it."""
     return (

@@ -1,5 +1,6 @@
 """A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -310,9 +311,30 @@ class Run(RunFields):
         return TreePair(self.base_tree, self.head_tree)
 
     @property
+    def has_changed_files(self) -> bool:
+        """Whether there are snapshots at both ends of the run, and they differ."""
+        return self.tree_pair is not None and not self.tree_pair.is_empty
+
+    @property
     def sort_key(self) -> tuple[int, str]:
         """Sort key by time; ids of the Go program are random, so the start comes first."""
         try:
             return parse_timestamp(self.started_at), self.id
         except ValueError:
             return 0, self.id
+
+
+def runs_since_undo(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the runs after the last whose change was taken back."""
+    return tuple(runs[len(_up_to_undone(runs)) :])
+
+
+def undone_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the runs whose change was taken back last."""
+    undone = _up_to_undone(runs)
+    return undone[len(_up_to_undone(undone[:-1])) :]
+
+
+def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
+    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
+    return tuple(runs[: ends[-1]]) if ends else ()
