@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support import SEALED_GIT_CONFIG, git
+from tests.support import SEALED_GIT_CONFIG, Prepared, examples, git
 
 # No test depends on elapsed time, and the suite takes the same walks each time: new ones are asked for by
 # BLACKBIRD_EXAMPLES, where whoever asks also looks at what they find.
-settings.register_profile("suite", deadline=None, derandomize="BLACKBIRD_EXAMPLES" not in os.environ)
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize="BLACKBIRD_EXAMPLES" not in os.environ,
+    max_examples=examples(100),
+)
 settings.load_profile("suite")
 
 LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
@@ -109,6 +114,12 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def new_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the first test that needs one leaves an empty repository for the others to copy."""
     return tmp_path_factory.mktemp("new") / "repo"
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Repositories that several tests begin with."""
+    return Prepared(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture

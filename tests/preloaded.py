@@ -44,7 +44,9 @@ T = TypeVar("T")
 
 
 def _interpreter_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in environ.items() if text and name.startswith(_FOR_THE_INTERPRETER)}
+    """Return the variables that an interpreter starts with; without a path it finds the same package."""
+    given = {name: text for name, text in environ.items() if text and name.startswith(_FOR_THE_INTERPRETER)}
+    return {"PYTHONPATH": str(ROOT), **given}
 
 
 _ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -1,9 +1,11 @@
 """What tests of every room need: a real git, and files in a real repository."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -52,6 +54,24 @@ def wait_until(holds: Callable[[], object], why: object = "") -> None:
     while not holds():
         assert time.monotonic() < deadline, why
         time.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A folder of repositories in the state that several tests begin with."""
+
+    folder: Path
+
+    def bring(self, repo: Path, prepare: Callable[[], object]) -> Path:
+        """Bring a repository to the state that ``prepare`` makes: the first; others are copies."""
+        kept = self.folder / f"{prepare.__module__}.{prepare.__qualname__}"
+        if kept.exists():
+            shutil.rmtree(repo)
+            shutil.copytree(kept, repo, symlinks=True)
+        else:
+            prepare()
+            shutil.copytree(repo, kept, symlinks=True)
+        return repo
 
 
 def config_with(**values: Value | None) -> Config:

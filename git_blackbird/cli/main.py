@@ -50,6 +50,8 @@ def _run() -> int:
     except KeyboardInterrupt:  # while the error was being reported
         _interrupts_end_silently()
         return ExitCode.INTERRUPTED
+    # The process ends: what it still holds need not be searched for garbage before.
+    gc.freeze()
     return code
 
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from git_blackbird.cli.stdio import OutputError
-from git_blackbird.controller.core.environment import Environment, color_wanted
+from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
+    from git_blackbird.model.config.layers import RawSetting
     from git_blackbird.model.entities.history import RecordError, UnconfirmedRecord
 
 JSON_SCHEMA_VERSION = 1
@@ -44,9 +45,22 @@ class CommandContext:
         return not (self.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
 
     @cached_property
+    def workspace(self) -> "Workspace":
+        """The worktree around the working directory. Raises UnusableError when there is no usable one."""
+        return self.open(())
+
+    def open(self, flags: "Iterable[RawSetting]") -> "Workspace":
+        """Open that worktree; the options given by ``flags`` overrule its configuration."""
+        from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415  # some commands need none
+
+        workspace = open_workspace(self.environment, flags, no_input=self.no_input)
+        self.__dict__["workspace"] = workspace
+        return workspace
+
+    @cached_property
     def colored(self) -> bool:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
-        return color_wanted(self.environment, is_tty=sys.stdout.isatty())
+        return self.workspace.takes_color(is_tty=sys.stdout.isatty())
 
     @cached_property
     def columns(self) -> int | None:
@@ -67,7 +81,7 @@ class CommandContext:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
             # Said outright: click takes colours out of every pipe, a pager of git's too.
-            click.echo(text, color=self.colored)
+            click.echo(text, color="\x1b" in text and self.colored)
 
     def write(self, text: str) -> None:
         """Print sanitized output of agents at once."""
@@ -84,9 +98,10 @@ class CommandContext:
         click.echo(strip_controls(text), err=True)
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Print lines for people."""
-        for line in lines:
-            self.print(line)
+        """Print lines for people, at once: of a large plan there are many."""
+        listed = list(lines)
+        if listed:
+            self.print("\n".join(listed))
 
     def data(self, model: str, value: object = None, **fields: object) -> None:
         """Print the envelope for programs, if there is ``--json``, as a model of ``cli.schema`` has a value.

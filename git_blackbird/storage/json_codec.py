@@ -17,6 +17,7 @@ P = TypeVar("P", bound=Record)
 MAX_DEPTH = 100
 
 _ESCAPED = "<>&\u2028\u2029"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = "[\ud800-\udfff]"
 
 
@@ -91,7 +92,7 @@ def load_note(kind: type[P], path: Path) -> P | None:
 
 def _parse(text: str) -> Any:
     value = _DECODER.decode(text)
-    if re.search(r"\\u[dD][89a-fA-F]", text) is None:
+    if _SURROGATE.search(text) is None:
         return value
     whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(whole, object_pairs_hook=_object)

@@ -187,28 +187,22 @@ class PlanRenderer:
     """Renders plans one after the other, and of each only the tasks that the one before did not have."""
 
     def __init__(self) -> None:
-        self._pieces: dict[TaskId, tuple[Task, bytes]] = {}
+        # The tasks of the plan before, and in the order of the file what they became.
+        self._known: tuple[Mapping[TaskId, Task], Mapping[TaskId, bytes]] = {}, {}
 
     def render(self, plan: Plan) -> bytes:
         """Serialize a plan as ``render_plan`` does."""
         if not plan.tasks:
             return render_plan(plan)
-        known = self._pieces
-        new = {
-            task_id: task
-            for task_id, task in plan.tasks.items()
-            if task_id not in known or known[task_id][0] is not task
-        }
+        before, pieces = self._known
+        new = {task_id: task for task_id, task in plan.tasks.items() if before.get(task_id) is not task}
         if new:
-            pieces = render_plan(Plan(new))[len(_HEAD) : -len(_TAIL)].split(_BETWEEN)
-            made = {
-                task_id: (new[task_id], piece) for task_id, piece in zip(sorted(new), pieces, strict=True)
-            }
-            known = known | made
-        if len(known) > len(plan.tasks):
-            known = {task_id: known[task_id] for task_id in plan.tasks}
-        self._pieces = known
-        return _HEAD + _BETWEEN.join([known[task_id][1] for task_id in sorted(plan.tasks)]) + _TAIL
+            made = render_plan(Plan(new))[len(_HEAD) : -len(_TAIL)].split(_BETWEEN)
+            pieces = {**pieces, **dict(zip(sorted(new), made, strict=True))}
+        if before.keys() != plan.tasks.keys():
+            pieces = {task_id: pieces[task_id] for task_id in sorted(plan.tasks)}
+        self._known = plan.tasks, pieces
+        return _HEAD + _BETWEEN.join(pieces.values()) + _TAIL
 
 
 def render_plan(plan: Plan) -> bytes:

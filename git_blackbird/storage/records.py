@@ -4,7 +4,7 @@ import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(_ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
+_UNREAD = -1, NO_HISTORY
 # Ids with an earlier time than this program can have run at are not ours.
 _FIRST_DAY = 1_735_689_600_000
 
@@ -65,18 +66,19 @@ class RunStore:
     def _folders(self) -> list[tuple[TaskId, int]]:
         """Return every folder of records with the time of its last change; 0 if that is unknown."""
         try:
-            with os.scandir(self._paths.runs) as entries:
-                # DirEntry objects cache what they are asked for, and freeing many of them is slow.
-                named = [
-                    (TaskId(entry.name), _changed(entry))
-                    for entry in entries
-                    if entry.name in self._cached or task_id_fault(entry.name) is None
+            runs = os.open(self._paths.runs, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                return [
+                    (TaskId(name), _changed(name, runs))
+                    for name in sorted(os.listdir(runs))
+                    if name in self._cached or task_id_fault(name) is None
                 ]
+            finally:
+                os.close(runs)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
-        return sorted(named)
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; invalid files are listed in ``faults``."""
@@ -102,7 +104,7 @@ class RunStore:
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
-        if not history.is_under_review:
+        if history.is_closed or not history.is_under_review:
             return history
         reviews = self.reviews(task_id)
         return replace(
@@ -117,7 +119,9 @@ class RunStore:
         with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
                 between()
-                history = self._history(task_id, changed, sweep)
+                read, history = self._cached.get(task_id, _UNREAD)
+                if read != changed or not history.is_closed:
+                    history = self._history(task_id, changed, sweep)
                 if history is not NO_HISTORY:
                     histories[task_id] = history
         return histories
@@ -191,20 +195,20 @@ class RunStore:
         """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
         if sweep is None:
             self._ledger.refresh()
-        with os.scandir(folder.descriptor) as listing:
-            names = sorted(
-                entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
-            )
-        in_order = sweep is not None and not self._ledger.names_any(folder.path)
-        in_order = in_order and sweep is not None and all(_is_own(name, sweep.own_ids) for name in names)
+        names = [name for name in os.listdir(folder.descriptor) if name.endswith(_ENDING)]
+        names.sort()
+        in_order = sweep is not None and _are_own(names, sweep.own_ids)
+        in_order = in_order and not self._ledger.names_any(folder.path)
         entries: list[Found] = []
         while names and not (in_order and entries and _is_counted(entries[-1])):
             path = f"{folder.path}/{names.pop()}"
-            entries.append(load_record(self._ledger, path, folder.task_id, folder.descriptor))
-            in_order = in_order and _is_named_by_start(entries[-1])
-        runs, faults, unconfirmed = _by_kind(entries[::-1])
+            entry = load_record(self._ledger, path, folder.task_id, folder.descriptor)
+            if isinstance(entry, Run) or not os.path.isdir(path):  # noqa: PTH112  # many of them
+                entries.append(entry)
+                in_order = in_order and _is_named_by_start(entry)
         if not entries:
             return NO_HISTORY
+        runs, faults, unconfirmed = _by_kind(entries[::-1])
         return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
 
 
@@ -225,17 +229,19 @@ class _Folder(NamedTuple):
 
 def _by_kind(entries: list[Found]) -> ByKind:
     runs = [entry for entry in entries if isinstance(entry, Run)]
+    if len(runs) > 1:
+        runs.sort(key=lambda run: run.sort_key)
     return (
-        tuple(sorted(runs, key=lambda run: run.sort_key)),
+        tuple(runs),
         tuple(entry for entry in entries if isinstance(entry, RecordError)),
         tuple(entry for entry in entries if isinstance(entry, UnconfirmedRecord)),
     )
 
 
-def _changed(place: "Path | os.DirEntry[str]") -> int:
-    """Return when a folder or file last changed; 0 if that is unknown."""
+def _changed(place: Path | str, folder: int | None = None) -> int:
+    """Return when a folder or file, possibly in an open folder, last changed; 0 if that is unknown."""
     try:
-        return place.stat().st_mtime_ns
+        return os.stat(place, dir_fd=folder).st_mtime_ns  # many of them
     except OSError:
         return 0
 
@@ -316,6 +322,15 @@ class _OwnIds(NamedTuple):
 
 def _own_ids(now: int) -> _OwnIds:
     return _OwnIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+
+
+def _are_own(names: Sequence[str], own_ids: _OwnIds) -> bool:
+    """Whether all of these, which are sorted, are names that this program can have given."""
+    return (
+        bool(names)
+        and all(_is_own(name, own_ids) for name in (names[0], names[-1]))
+        and (set(map(len, names)) == {_OWN_LENGTH})
+    )
 
 
 def _is_own(name: str, own_ids: _OwnIds) -> bool:

@@ -82,7 +82,9 @@ class Store:
         """
         data, plan = self._load_plan()
         if data is not self._unique_keys:
-            require_unique_keys(data, str(self.paths.plan))
+            # A file that is as a save would leave it loses nothing.
+            if self.renderer.render(plan) != data:
+                require_unique_keys(data, str(self.paths.plan))
             self._unique_keys = data
         return plan
 

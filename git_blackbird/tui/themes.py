@@ -11,7 +11,6 @@ from textual.filter import LineFilter
 from textual.reactive import Reactive
 from textual.theme import Theme
 
-from git_blackbird.controller.core.environment import color_wanted
 from git_blackbird.controller.core.workspace import Workspace
 
 DARK = Theme(
@@ -103,7 +102,7 @@ class ThemedApp(App[None]):
         self._themed = workspace
         for theme in _OURS.values():
             self.register_theme(theme)
-        self.no_color = not color_wanted(workspace.environment, is_tty=True)
+        self.no_color = not workspace.takes_color(is_tty=True)
         chosen, environ = workspace.config.tui.theme, workspace.environment.environ
         is_simple = self.console.color_system in _SIMPLE
         name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, is_simple=is_simple)

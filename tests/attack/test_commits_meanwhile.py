@@ -54,12 +54,6 @@ def files_of(trial: Trial) -> list[str]:
     return [str(path) for path in trial.records("a")[-1]["review_summary"].get("files", ())]
 
 
-def take_back(trial: Trial, said: str) -> None:
-    """Do what is said to take the change back."""
-    [way] = [line.partition(": ")[2] for line in said.splitlines() if "to take the change back" in line]
-    subprocess.run(way, shell=True, cwd=trial.repo, check=True)
-
-
 def approve(trial: Trial) -> list[str]:
     """Approve, and give the paths that its commit has."""
     before = git(trial.repo, "rev-parse", "HEAD")
@@ -83,9 +77,7 @@ def test_a_commit_of_another_file_is_no_part_of_the_change(trial: Trial) -> None
 
 def test_reject_names_no_file_of_mine(trial: Trial) -> None:
     work(trial, "echo agent >new.txt", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"))
-    output = trial.expect(0, "decide", "a", "--reject")
-    assert "mine.txt" not in output
-    take_back(trial, output)
+    assert "mine.txt" not in trial.expect(0, "decide", "a", "--reject", "--undo")
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
@@ -93,8 +85,7 @@ def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Tria
     work(trial, "", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"), "echo agent >>mine.txt")
     diff = trial.expect(0, "runs", "a", trial.records("a")[0]["id"], "--diff")
     assert ("+agent" in diff, "+mine" in diff) == (True, False)
-    output = trial.expect(0, "decide", "a", "--reject")
-    take_back(trial, output)
+    trial.expect(0, "decide", "a", "--reject", "--undo")
     assert (trial.repo / "mine.txt").read_text() == "mine\n"
 
 
@@ -215,13 +206,12 @@ def test_a_later_run_of_the_task_does_not_bring_my_commits_back(trial: Trial) ->
 
 def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     work(trial, "echo agent >new.txt; echo agent >other.txt", lambda: None)
-    mine = commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
+    commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
     output = trial.expect(1, "decide", "a", "--approve")
     assert "- new.txt: HEAD has changed this file since the change began\n" in output
     assert "git commit -p" not in output
-    told = trial.expect(0, "decide", "a", "--reject")
-    assert f"it leaves new.txt as it is: commit {mine[:10]}, made since the run began, changed it too" in told
-    take_back(trial, told)
+    output = trial.expect(0, "decide", "a", "--reject", "--undo")
+    assert "  left as it is: new.txt: later edits overlap with it\n" in output
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
@@ -236,7 +226,7 @@ def test_a_commit_of_mine_that_has_nothing_of_the_change_is_kept_by_the_way_back
         "sed -i 's/line 20/agent/' long.txt",
     )
     assert (trial.repo / "long.txt").read_text() == theirs
-    take_back(trial, trial.expect(0, "decide", "a", "--reject"))
+    trial.expect(0, "decide", "a", "--reject", "--undo")
     assert (trial.repo / "long.txt").read_text() == mine
     assert git(trial.repo, "status", "--porcelain") == ""
 
@@ -260,7 +250,8 @@ def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
     work(trial, "git status >/dev/null", lambda: None)
     left = sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir())
-    assert left == ["agreements.json", "controller.lock", "records-known.json", "snapshot", "store.lock"]
+    kept = ["agreements.json", "compare", "controller.lock", "records-known.json", "snapshot", "store.lock"]
+    assert left == kept
 
 
 def test_many_git_processes_of_the_agent_do_not_fill_the_disk(trial: Trial) -> None:

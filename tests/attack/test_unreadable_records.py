@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import commit
+from tests.support import Prepared, commit
 from tests.trial.program import Trial
 
 BROKEN = "{"
@@ -14,15 +14,19 @@ WHY = "Expecting property name enclosed in double quotes at line 1, column 2"
 
 
 @pytest.fixture
-def trial(repo: Path) -> Trial:
+def trial(repo: Path, prepared: Prepared) -> Trial:
     """A decision is due on ``a``; its record cannot be read. ``b`` is free, ``c`` needs ``a``."""
-    commit(repo, {"old.txt": "old\n"})
     trial = Trial(repo)
-    trial.plan({"a": (), "b": (), "c": ("a",)})
-    trial.configure({"execution.stopAfterEachTask": "true"})
-    trial.command('echo "$BLACKBIRD_TASK_ID" >"$BLACKBIRD_TASK_ID.txt"')
-    trial.expect(3, "execute", "a", "--no-input")
-    record(trial).write_text(BROKEN)
+
+    def make() -> None:
+        commit(repo, {"old.txt": "old\n"})
+        trial.plan({"a": (), "b": (), "c": ("a",)})
+        trial.configure({"execution.stopAfterEachTask": "true"})
+        trial.command('echo "$BLACKBIRD_TASK_ID" >"$BLACKBIRD_TASK_ID.txt"')
+        trial.expect(3, "execute", "a", "--no-input")
+        record(trial).write_text(BROKEN)
+
+    prepared.bring(repo, make)
     return trial
 
 

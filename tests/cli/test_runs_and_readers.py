@@ -1,6 +1,5 @@
 """Readers are light and harmless; logs are followed, paged and cleaned; the newest runs are found."""
 
-import ast
 import json
 import os
 import signal
@@ -29,15 +28,31 @@ ROOT = Path(__file__).resolve().parents[2]
 LOG = f".blackbird/runs/t1/logs/{FIRST_RUN}"
 HEAVY = ("asyncio", "pygit2", "questionary", "rich", "textual", "prompt_toolkit")
 PLAIN = {"provider": "command"}
+# Each command is carried out in a fork of what has loaded only what all of them need.
 LISTING = """
-import sys
+import json, os, sys
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
-code = main(sys.argv[1:], system_environment)
-found = [name for name in {heavy} if name in sys.modules]
-print("LOADED", found)
-sys.exit(code)
+from git_blackbird.controller.core.workspace import open_workspace
+for args in json.loads(sys.argv[1]):
+    if os.fork() == 0:
+        code = main(args, system_environment)
+        print("\\nLOADED", args, [name for name in {heavy} if name in sys.modules], flush=True)
+        os._exit(code)
+    assert os.wait()[1] == 0, args
 """
+READERS = [
+    [],
+    ["status", "--json"],
+    ["list", "--all", "--tree"],
+    ["show", "t1"],
+    ["runs"],
+    ["runs", "t1"],
+    ["runs", "t1", FIRST_RUN],
+    ["runs", "t1", "--log"],
+    ["review", "show", "p"],
+    ["config"],
+]
 
 
 def start(repo: Path, *args: str) -> subprocess.Popen[str]:
@@ -52,44 +67,28 @@ def start(repo: Path, *args: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        [],
-        ["status", "--json"],
-        ["list", "--all", "--tree"],
-        ["show", "t1"],
-        ["runs"],
-        ["runs", "t1"],
-        ["runs", "t1", FIRST_RUN],
-        ["runs", "t1", "--log"],
-        ["review", "show", "p"],
-        ["config"],
-    ],
-)
-def test_readers_load_nothing_heavy(repo: Path, args: list[str]) -> None:
+def test_readers_load_nothing_heavy(repo: Path) -> None:
     own: dict[str, Any] = {"pid": os.getpid(), "process_identity": "x"}
     tasks = [task("t1"), task("p", children=("kid",)), task("kid", parent="p")]
     save(repo, tasks, [run("t1")])
-    assert loaded(repo, args, (*HEAVY, "psutil")) == []
+    nothing = [f"LOADED {args} []" for args in READERS]
+    assert loaded(repo, (*HEAVY, "psutil")) == nothing
     save(repo, tasks, [run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
-    assert loaded(repo, args, HEAVY) == []
+    assert loaded(repo, HEAVY) == nothing
 
 
-def loaded(repo: Path, args: Sequence[str], modules: Sequence[str]) -> list[str]:
-    """Name those of these modules that a command loads."""
+def loaded(repo: Path, modules: Sequence[str]) -> list[str]:
+    """Return, for each reading command, which of these modules it loads."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     completed = subprocess.run(
-        [sys.executable, "-c", LISTING.format(heavy=modules), *args],
+        [sys.executable, "-c", LISTING.format(heavy=modules), json.dumps(READERS)],
         cwd=repo,
         env=environ,
         capture_output=True,
         text=True,
         check=True,
     )
-    last = completed.stdout.splitlines()[-1]
-    assert last.startswith("LOADED ")
-    return list(ast.literal_eval(last.removeprefix("LOADED ")))
+    return [line for line in completed.stdout.splitlines() if line.startswith("LOADED ")]
 
 
 def test_readers_write_nothing(program: Program, repo: Path) -> None:
@@ -220,6 +219,19 @@ def test_a_log_goes_through_the_pager_that_git_would_take(repo: Path, setting: s
         timeout=60,
     )
     assert b"paged:a line\r\n" in shown
+
+
+@pytest.mark.parametrize("args", [["list"], ["status"], ["show", "t1"], ["runs"], ["config"]])
+def test_readers_start_git_to_find_the_repository_and_to_read_its_configuration(
+    repo: Path, tmp_path: Path, args: list[str]
+) -> None:
+    save(repo, [task("t1")], [run("t1")])
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "BLACKBIRD_TRACE": str(tmp_path / "trace")}
+    environ.pop("NO_COLOR", None)
+    command = [*preloaded.PROGRAM, *args]
+    preloaded.run(command, cwd=repo, env=environ, stdout=subprocess.DEVNULL, check=True)
+    started = [line for line in (tmp_path / "trace").read_text().splitlines() if " start: git " in line]
+    assert len(started) == 2
 
 
 def test_colour_follows_git_and_a_terminal(repo: Path) -> None:

@@ -28,7 +28,7 @@ from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
-from tests.support import set_config
+from tests.support import Prepared, set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -110,6 +110,13 @@ def _offset(cwd: Path) -> int:
     """Later worlds of one repository begin later, as later commands do."""
     _offsets[cwd] = _offsets.get(cwd, 0) + 1000
     return _offsets[cwd]
+
+
+def bring(prepared: Prepared, repo: Path, prepare: Callable[[], object]) -> Path:
+    """Bring a repository to a state, and its worlds behind those in which that was made."""
+    prepared.bring(repo, prepare)
+    _offsets[repo] = 100_000
+    return repo
 
 
 def open_at(repo: Path, **environ: str) -> Workspace:

@@ -403,3 +403,15 @@ def test_a_plan_is_rendered_by_pieces_as_it_is_as_a_whole() -> None:
         plan,
     ):
         assert renderer.render(after) == render_plan(after)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abcdä"), st.sampled_from(Status)), max_size=6))
+@settings(max_examples=examples(300), deadline=None)
+def test_plans_after_one_another_are_rendered_as_each_alone(states: list[dict[str, Status]]) -> None:
+    renderer, tasks = PlanRenderer(), {TaskId(key): new_task(TaskId(key), key, STAMP) for key in "äcabd"}
+    for statuses in states:
+        # A task is the same object as before where it did not change, as after a command.
+        for key, status in statuses.items():
+            tasks[TaskId(key)] = with_status(tasks[TaskId(key)], status, STAMP)
+        plan = Plan({key: task for key, task in tasks.items() if key in statuses})
+        assert renderer.render(plan) == render_plan(plan)

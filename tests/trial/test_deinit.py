@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.support import commit, git, write
+from tests.support import Prepared, commit, git, write
 from tests.trial.program import Trial
 
 PARTS = ["hooks", "refs", "state", "config", "plan"]
@@ -57,13 +57,17 @@ def before(repo: Path) -> dict[str, object]:
 
 
 @pytest.fixture
-def used(repo: Path, before: dict[str, object]) -> Trial:
+def used(repo: Path, before: dict[str, object], prepared: Prepared) -> Trial:
     """A repository in which everything there is was made."""
     trial = Trial(repo)
-    trial.init("--hooks")
-    trial.plan({"a": ()})
-    trial.command("true")
-    trial.expect(0, "execute", "--no-input")
+
+    def make() -> None:
+        trial.init("--hooks")
+        trial.plan({"a": ()})
+        trial.command("true")
+        trial.expect(0, "execute", "--no-input")
+
+    prepared.bring(repo, make)
     return trial
 
 

@@ -12,18 +12,22 @@ from pathlib import Path
 import pytest
 
 from tests import preloaded
-from tests.support import commit, git, wait_until, write
+from tests.support import Prepared, commit, git, wait_until, write
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
 MAKE = "git commit -q --allow-empty -m"
 
 
 @pytest.fixture
-def trial(repo: Path) -> Trial:
-    commit(repo, {"old.txt": "old\n"}, "start")
+def trial(repo: Path, prepared: Prepared) -> Trial:
     trial = Trial(repo)
-    trial.plan({"a": (), "b": ()})
-    trial.expect(0, "hooks", "install")
+
+    def make() -> None:
+        commit(repo, {"old.txt": "old\n"}, "start")
+        trial.plan({"a": (), "b": ()})
+        trial.expect(0, "hooks", "install")
+
+    prepared.bring(repo, make)
     return trial
 
 
@@ -62,6 +66,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     assert record["commits"] == oids(trial.repo, "HEAD~2", "HEAD")
     assert sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir()) == [
         "agreements.json",
+        "compare",
         "controller.lock",
         "records-known.json",
         "snapshot",

@@ -58,7 +58,7 @@ def ends(reviews: list[Record]) -> list[tuple[str, str, str | None]]:
     return sorted((review["run_type"], review["status"], review.get("terminal_reason")) for review in reviews)
 
 
-@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
     trial: Trial, model: StandIn
 ) -> None:

@@ -12,7 +12,7 @@ from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
 from tests.trial.program import Record, Trial
-from tests.trial.real_trial import ASKS, assert_one_session, enlist
+from tests.trial.real_trial import assert_one_session, enlist
 
 
 @pytest.fixture
@@ -133,48 +133,3 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
         assert_one_session(trial.records(task))
     assert [len(trial.records(task)) for task in "abcz"] == [5, 3, 1, 1]
     assert (trial.repo / "a.txt").read_text() == "more\n" * 5
-
-
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
-def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Trial, model: StandIn) -> None:
-    work(model, "a", "b")
-    judge(model, "a b", a="Mend a.")
-    trial.expect(5, "execute", "--no-input")
-    model.tell(ASKS)
-    trial.expect(4, "resume", "a", "--no-input")
-    assert feedback_files(trial) == ["a"]
-    work(model, "a")
-    judge(model, "a b")
-    trial.expect(0, "resume", "a", "--answer", "tone=2", "--no-input")
-    first, asked, answered = trial.records("a")
-    assert_one_session([first, asked, answered])
-    for resumed in (asked, answered):
-        assert resumed["context"]["parentReviewFeedback"]["feedback"] == "Mend a."
-    assert (asked["status"], answered["status"]) == ("waiting_user", "success")
-    assert (feedback_files(trial), trial.statuses()["mid"]) == ([], "done")
-    reviews = trial.records("mid")
-    assert verdicts(trial, "mid") == [(False, ("a",)), (True, ())]
-    assert not any(review.get("provider_session_ref") for review in reviews)
-    check_schemas(model, reviews, ("a", "b"))
-
-
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
-def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, program: Program) -> None:
-    work(model, "a", "b")
-    # One of the programs asks its model once more by itself.
-    model.tell(*["I rather like it."] * (4 if program.agent == "claude" else 2))
-    output = trial.expect(5, "execute", "--no-input")
-    assert model.replies == []
-    assert "mid" in output
-    reviews = trial.records("mid")
-    assert [(review["status"], review.get("parent_review_passed")) for review in reviews] == [
-        ("failed", None)
-    ] * 2
-    assert all(review["error"] for review in reviews)
-    assert (trial.statuses()["c"], feedback_files(trial)) == ("todo", [])
-    judge(model, "a b")
-    work(model, "c")
-    judge(model, "mid c")
-    work(model, "z")
-    trial.expect(0, "execute", "--no-input")
-    assert trial.statuses()["z"] == "done"

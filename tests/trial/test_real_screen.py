@@ -36,7 +36,7 @@ def trial(
     return trial
 
 
-@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_a_task_is_watched_changed_as_asked_and_approved(
     program: Program, trial: Trial, model: StandIn
 ) -> None:

@@ -8,7 +8,7 @@ import click
 from git_blackbird.cli.output import CommandContext, print_error
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.config.settings import ConfigChange, Scope, require_key, unset_key, write_key
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
 from git_blackbird.messages.display.config import (
     key_text,
@@ -31,7 +31,7 @@ def config(
     writes = unset or value is not None
     scope = _one_place(places)
     _check_usage(name, value, unset=unset, scope=scope, writes=writes)
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if name is not None and writes:
         place = Scope(scope) if scope else None
         written = (
@@ -103,7 +103,7 @@ _HEADINGS = ("  Agent", "Version", "State", "Login")
 def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     from git_blackbird.controller.queries.agents import view_agent, view_agents  # noqa: PLC0415  # keys need no agents
 
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if name is None:
         agents = view_agents(workspace)
         call.lines(_list_lines(agents))

@@ -15,7 +15,7 @@ from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.setup.demo import CHANGE_REQUEST, make_demo
@@ -40,7 +40,7 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool) -> ExitCode:
     place = Path(folder or DEMO_FOLDER)
     path = strip_controls(str(place))
     inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place))
-    workspace = open_workspace(inside.environment)
+    workspace = inside.workspace
     call.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
     if auto:
         code = _rehearse(inside, workspace)

@@ -9,7 +9,6 @@ import click
 
 from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.cli.render.stops import show_status_change
-from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import (
     EditResult,
     NewTask,
@@ -33,7 +32,7 @@ from git_blackbird.model.entities.status import Status
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if hooks:
         call.environment.forbid_agents("change the hooks")
     made = init_plan(workspace)
@@ -55,7 +54,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
 
 
 def validate(call: CommandContext) -> ExitCode:
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     faults = plan_file_faults(workspace)
     if faults:
         call.print(f"invalid plan: {strip_controls(str(workspace.paths.plan))}")
@@ -76,7 +75,7 @@ def add(
     **options: "str | int | tuple[str, ...] | None",
 ) -> ExitCode:
     new = NewTask(id=task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
-    task = add_task(open_workspace(call.environment), new)
+    task = add_task(call.workspace, new)
     call.print(f"added {task.id}")
     call.data("plan:AddOutput", id=task.id)
     return ExitCode.OK
@@ -85,7 +84,7 @@ def add(
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
     from git_blackbird.controller.plan.status_changes import set_status  # noqa: PLC0415  # loads what runs agents
 
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     workspace.require_settings()
     show_status_change(
         call, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
@@ -107,7 +106,7 @@ def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[s
         raise UsageError(
             "nothing to change", hint="name a field, or leave --no-input out to edit the task in your editor"
         )
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if values:
         result = edit_task(workspace, task_id, lambda task: replace(task, **values))
     else:
@@ -156,7 +155,7 @@ def _warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) ->
 def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ...]) -> ExitCode:
     if not deps and action != "set":
         raise UsageError("name at least one dependency", hint=f"git blackbird deps {action} TASK DEP...")
-    result = _DEPS_ACTIONS[action](open_workspace(call.environment), task_id, deps)
+    result = _DEPS_ACTIONS[action](call.workspace, task_id, deps)
     if action == "set":
         call.print(f"set {result.task_id} deps ({len(result.after.deps)})")
     else:
@@ -181,7 +180,7 @@ def move(call: CommandContext, *, task_id: str, parent: str | None, index: int |
         raise UsageError(
             "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
         )
-    moved = move_task(open_workspace(call.environment), task_id, parent, index)
+    moved = move_task(call.workspace, task_id, parent, index)
     call.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
     _print_followed(call, moved.followed)
     if moved.not_undone:
@@ -201,7 +200,7 @@ def _print_followed(call: CommandContext, followed: Mapping[TaskId, Status]) -> 
 
 
 def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     deleted = delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
     call.print(f"deleted {counted(len(deleted.task_ids), 'task')}")
     if deleted.detached:

@@ -23,7 +23,7 @@ from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import undo_task
@@ -198,7 +198,7 @@ def restart(
 
 
 def retry(call: CommandContext, task_id: str) -> ExitCode:
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     workspace.require_settings()
     show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
     return ExitCode.OK
@@ -228,7 +228,7 @@ def decide(
         raise UsageError("--any-branch goes with --approve")
     if undo and states[0] is not DecisionState.REJECTED:
         raise UsageError("--undo goes with --reject")
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     workspace.require_settings()
     run = None if run_id is None else RunId(run_id)
     if in_editor:
@@ -246,7 +246,7 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]
     """Open the workspace; the options that are given, by their keys, overrule the configuration."""
     given = ((key, value) for key, value in flags.items() if value is not None)
     settings = [RawSetting(key, value, Layer.FLAG, "command line") for key, value in given]
-    return open_workspace(call.environment, settings, no_input=call.no_input)
+    return call.open(settings)
 
 
 def run_loop_command(

@@ -18,7 +18,7 @@ from git_blackbird.cli.render.tables import (
     run_records,
 )
 from git_blackbird.cli.syntax.plan import NEWEST
-from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
@@ -61,7 +61,7 @@ def runs(
     _check_usage(call, task_id, run_id, limit, mode)
     if record_end is not None and (run_id is not None or mode is not None):
         raise UsageError("--porcelain goes with a list of runs, not with one run")
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if task_id is not None and mode is not None:
         return _show_part(call, workspace, task_id, run_id, mode, raw=raw, since_request=since_request)
     if task_id is not None and run_id is not None:
@@ -211,7 +211,7 @@ def review(
 
 
 def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     task = find_task(workspace.store.plan(), name)
     if task.is_leaf:
         _show_change(call, workspace, task, wants_xml=wants_xml)
@@ -256,7 +256,7 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
 
     if reason is None:
         raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)
     call.print("\n  ".join(dismissal_lines(result.parent, result.dropped)))

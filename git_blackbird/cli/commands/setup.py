@@ -3,7 +3,6 @@
 import sys
 
 from git_blackbird.cli.output import CommandContext, confirm
-from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.setup.install import (
     Component,
     HookAction,
@@ -109,7 +108,7 @@ def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: b
     if not chosen and not asks:
         hint = "some of --hooks, --refs, --state, --config, --all, --plan"
         raise UsageError("say what to remove", hint=hint)
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     installed = list_installed(workspace)
     for status in installed:
         call.print(f"{status.part.value:<6}  {clean_line(status.text, _MAX_LENGTH)}")

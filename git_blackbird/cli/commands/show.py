@@ -9,7 +9,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
@@ -28,7 +28,7 @@ from git_blackbird.model.rules.reviews import merged_or_none
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
     if (task_id is None) == (name is None) or (wants_prompt and name is not None):
         raise UsageError("show takes either a TASK or --commit COMMIT", hint="git blackbird show -h")
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     if name is not None:
         origin = find_origin(workspace, name)
         call.lines(origin_lines(origin))

@@ -13,7 +13,6 @@ from git_blackbird.cli.render.tables import (
     status_records,
 )
 from git_blackbird.cli.stdio import is_capable_terminal
-from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
     Filter,
@@ -35,8 +34,10 @@ def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
 
 def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
     """Print the status report; with ``record_end`` as records for scripts."""
-    workspace = open_workspace(call.environment)
-    overview = build_overview(workspace)
+    workspace = call.workspace
+    # All that was read is in use until the command ends.
+    with gc_paused():
+        overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
         call.lines(status_lines(overview, elsewhere, call))
@@ -80,7 +81,7 @@ def list_command(
     record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if status_name is not None and which in {"ready", "blocked"}:
         raise UsageError(f"--status and --{which} do not go together")
-    workspace = open_workspace(call.environment)
+    workspace = call.workspace
     plan = workspace.store.plan()
     wanted = Filter(
         everything=which == "all",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.decisions.undo import UndoResult, redo_task, undo_task
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.format import counted, render_path
@@ -12,11 +11,11 @@ from git_blackbird.model.entities.cli_hints import task_command
 
 
 def undo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
-    return show_undo(call, undo_task(open_workspace(call.environment), task_id, dry_run=dry_run))
+    return show_undo(call, undo_task(call.workspace, task_id, dry_run=dry_run))
 
 
 def redo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
-    return show_undo(call, redo_task(open_workspace(call.environment), task_id, dry_run=dry_run))
+    return show_undo(call, redo_task(call.workspace, task_id, dry_run=dry_run))
 
 
 def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:

@@ -17,6 +17,7 @@ from git_blackbird.cli.schema.base import (
 )
 from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import DueParentReview
+from git_blackbird.controller.decisions.export import RestoreResult
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -88,6 +89,10 @@ def _task(view: TaskView) -> PlannedTask:
     return PlannedTask.of(view.task, label=view.label)
 
 
+def _folder(result: RestoreResult) -> str | None:
+    return None if result.folder is None else str(result.folder)
+
+
 class ShowOutput(DataOutput, schema_name="show"):
     """One task, and why it is or is not ready."""
 
@@ -125,6 +130,26 @@ class UndoOutput(DataOutput, schema_name="undo"):
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it and have run since.")
     commit: str | None = field("The id of the commit that was made for it.")
     uncommitted: str | None = field("Why there is no commit, though the change was committed.")
+
+
+class BranchOutput(DataOutput, schema_name="branch"):
+    """The branch that was made of a task's change."""
+
+    task: TaskId = field("The task.", "task_id")
+    name: str = field("The name of the branch.")
+    commit: str = field("The id of its commit.")
+    parent: str | None = field("The commit that it begins at; null in a repository without commits.")
+    summary: Summary = field("What the commit changes.")
+
+
+class RestoreOutput(DataOutput, schema_name="restore"):
+    """Where the files of a run are now."""
+
+    task: TaskId = field("The task.", "task_id")
+    run: RunId = field("The run.", "run_id")
+    commit: str = field("The id of a commit of these files.")
+    branch: str | None = field("The branch, if one was asked for.")
+    folder: str | None = field("The worktree, if one was asked for.", using=_folder)
 
 
 class ShowPromptOutput(DataOutput, schema_name="show-prompt"):

@@ -88,6 +88,7 @@ def text(value: str) -> str:
 COMMANDS = {
     "add": ("plan:add", "Add a task to the plan."),
     "agent": ("setup:agent", "Show which agents there are, and which is chosen."),
+    "branch": ("run:branch", "Commit the change of a task on a new branch."),
     "completion": ("setup:completion", "Print the completion script of a shell."),
     "config": ("setup:config", "Show every key, or read or write one."),
     "decide": ("run:decide", "Record a decision on a task's run."),
@@ -103,6 +104,7 @@ COMMANDS = {
     "move": ("plan:move", "Move a task to another parent or position."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "restart": ("run:restart", "Start a task again in a new session."),
+    "restore": ("run:restore", "Get the files of a run, as a worktree or branch."),
     "resume": ("run:resume", "Continue a task in the same session."),
     "retry": ("run:retry", "Set a task back to todo; start nothing."),
     "review": ("run:review", "Show, run or dismiss the reviews of a task."),

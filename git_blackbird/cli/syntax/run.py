@@ -129,6 +129,30 @@ redo = CommandSpec(
     _TASK,
     _DRY_RUN,
 )
+branch = CommandSpec(
+    "branch",
+    "branch:branch",
+    """Commit the change of TASK on a new branch, ready to push.
+
+    The branch begins at HEAD and has one commit, of exactly the change, with the trailers that approvals
+    give. HEAD, index and worktree stay as they are. NAME is blackbird/TASK if it is left out.
+    """,
+    _TASK,
+    Argument(["name"], metavar="[NAME]", required=False),
+    Option(["--onto"], metavar="COMMIT", help="Begin there instead of at HEAD."),
+)
+restore = CommandSpec(
+    "restore",
+    "branch:restore",
+    """Put the files as RUN left them into a new worktree at FOLDER, or on a new branch.
+
+    RUN is an id that `git blackbird runs` shows, or how it begins. Nothing else is changed.
+    """,
+    Argument(["run_id"], metavar="RUN"),
+    Argument(["folder"], metavar="[FOLDER]", required=False, type=Path()),
+    Option(["--branch"], metavar="NAME", help="A new branch instead of a worktree."),
+    flag("The files as they were when RUN began.", "--before"),
+)
 review = CommandSpec(
     "review",
     "runs:review",

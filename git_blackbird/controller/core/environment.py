@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.config import color_wanted as git_color_wanted
 from git_blackbird.model.base.timestamps import format_timestamp
 
 
@@ -58,10 +57,3 @@ def system_environment() -> Environment:
         return int.from_bytes(os.urandom(-(-count // 8))) & ((1 << count) - 1)
 
     return Environment(dict(os.environ), cwd, time.time_ns, random_bits)
-
-
-def color_wanted(environment: Environment, *, is_tty: bool) -> bool:
-    """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
-    if environment.environ.get("NO_COLOR"):
-        return False
-    return git_color_wanted(environment.cwd, environment.environ, is_tty=is_tty)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.config import read_settings
+from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
@@ -69,6 +69,10 @@ class Workspace:
     def commits_approvals(self) -> bool:
         """Whether an approval makes a commit (DESIGN.md 10)."""
         return self.config.execution.commit == "approved"
+
+    def takes_color(self, *, is_tty: bool) -> bool:
+        """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
+        return not self.environment.environ.get("NO_COLOR") and color_wanted(self.repo, is_tty=is_tty)
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
         """Return the runs whose change a decision is about."""

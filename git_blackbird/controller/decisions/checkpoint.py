@@ -31,7 +31,6 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
@@ -119,7 +118,7 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
         return find_pending(state, task_id, run_id)
     require_usable(task_id, state.history(task_id))
     is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
-    is_done = commits and state.plan.tasks[task_id].status == status_of_run(run) == Status.DONE
+    is_done = commits and state.plan.tasks[task_id].status == run.task_status == Status.DONE
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 

@@ -44,7 +44,6 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
 
@@ -162,7 +161,7 @@ def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision
 
 def _require_undone(state: PlanState, run: Run) -> None:
     """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
-    if status_of_run(run) == Status.DONE:
+    if run.task_status == Status.DONE:
         find_pending(state, run.task_id, run.id)
 
 

@@ -1,6 +1,6 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.guards import require_usable
@@ -12,17 +12,17 @@ from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subpro
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.log import commit_of_run, commits_in_head
-from git_blackbird.git.worktree.merging import merge_changes
-from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.merging import before_attempt, merge_changes
+from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
-from git_blackbird.model.entities.history import History, runs_since_undo, undone_runs
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.run import Run, RunFields, runs_since_undo, undone_runs
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
@@ -89,9 +89,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if task.status in _UNFINISHED:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
-    runs = [
-        run for run in runs_since_undo(history) if run.tree_pair is not None and not run.tree_pair.is_empty
-    ]
+    runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
     if not runs:
         raise RequestError(
             f"{task.id} has changed nothing that could be taken back", hint=_why_nothing(history)
@@ -100,7 +98,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 
 
 def _why_nothing(history: History) -> str:
-    undone = undone_runs(history)
+    undone = undone_runs(history.own)
     if undone:
         at, task_id = undone[-1].undone_at, undone[-1].task_id
         return f"it was taken back at {at}; {task_command('redo', task_id, remark='brings it back')}"
@@ -109,11 +107,11 @@ def _why_nothing(history: History) -> str:
 
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     history = state.history(task.id)
-    runs = [run for run in undone_runs(history) if run.tree_pair is not None and not run.tree_pair.is_empty]
+    runs = [run for run in undone_runs(history.own) if run.has_changed_files]
     if not runs:
         raise RequestError(f"nothing of {task.id} was taken back")
-    later = runs_since_undo(history)
-    if any(run.tree_pair is None or not run.tree_pair.is_empty for run in later):
+    later = runs_since_undo(history.own)
+    if any(run.tree_pair is None or run.has_changed_files for run in later):
         hint = task_command("undo", task.id, remark="takes back what it did since")
         raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
     return runs
@@ -129,23 +127,45 @@ class _Undo:
 
     def perform(self, *, dry_run: bool) -> UndoResult:
         repo = self.workspace.repo
-        pairs = [run.tree_pair for run in self.runs if run.tree_pair is not None]
-        changes = pairs if self.is_redo else [TreePair(pair.head, pair.base) for pair in pairs]
-        paths = frozenset[bytes]().union(*(changed_paths(repo, pair) for pair in pairs))
-        expected = take_signatures(repo, paths)
+        attempt = load_run_ref(repo, self._marked.id, "undo")
+        changes = self._changes(attempt)
+        expected = take_signatures(
+            repo, frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
+        )
         before = snapshot(self.workspace, since=changes[0].base).tree
         merged = merge_changes(repo, before, changes)
-        left = dict(merged.left)
         if dry_run:
-            return self._result(TreePair(before, merged.tree), left)
-        # What is in the worktree now stays reachable, whatever comes.
-        save_run_ref(repo, self._marked.id, before, merged.tree, purpose="undo")
+            return self._result(TreePair(before, merged.tree), merged.left)
+        # An undo may have been cut off after it wrote some of the files.
+        began = (
+            before
+            if attempt is None
+            else before_attempt(repo, before, changes[0] if self.is_redo else attempt)
+        )
+        if not self.is_redo:
+            # What is in the worktree now stays reachable, whatever comes.
+            save_run_ref(repo, self._marked.id, began, merged.tree, purpose="undo")
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
-        oid, why = self._commit(self._without(TreePair(merged.origin, merged.tree), refused))
+        if refused and not self.is_redo:
+            save_run_ref(
+                repo, self._marked.id, *self._without(TreePair(began, merged.tree), refused), purpose="undo"
+            )
+        oid, why = self._commit(self._without(TreePair(began, merged.tree), refused))
         self._record()
         written = self._without(TreePair(before, merged.tree), refused)
-        return self._result(written, {**left, **refused}, oid, why, is_dry_run=False)
+        return self._result(written, {**merged.left, **refused}, oid, why, is_dry_run=False)
+
+    def _changes(self, attempt: TreePair | None) -> list[TreePair]:
+        """Return what to bring into the worktree, in this order."""
+        if self.is_redo:
+            if attempt is None:
+                raise UnusableError(
+                    f"what was taken back of {self.task.id} is not in this repository any more"
+                )
+            return [TreePair(attempt.head, attempt.base)]
+        pairs = [run.tree_pair for run in self.runs if run.tree_pair is not None]
+        return [TreePair(pair.head, pair.base) for pair in pairs]
 
     @property
     def _marked(self) -> Run:
@@ -196,7 +216,7 @@ class _Undo:
     def _result(
         self,
         written: TreePair,
-        left: dict[bytes, str],
+        left: Mapping[bytes, str],
         commit: str | None = None,
         uncommitted: str | None = None,
         *,

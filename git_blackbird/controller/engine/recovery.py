@@ -1,5 +1,6 @@
 """Recovery: finish what a crash left half done, and report each repair in one line (DESIGN.md 5)."""
 
+import gc
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -29,6 +30,7 @@ from git_blackbird.controller.runs.manual_commits import deferred_commit_of, rec
 from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
@@ -45,10 +47,14 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
 
     ``scope`` is what the call does afterwards. Return the state after that.
     """
-    # By the records alone: an agent whose program was killed may have broken the plan as well.
-    for run in _lost_runs(workspace, workspace.store.records.histories()):
-        _close_lost(workspace, ui, run, scope)
-    return look_again(workspace, ui, scope)
+    with gc_paused():
+        # By the records alone: an agent whose program was killed may have broken the plan as well.
+        for run in _lost_runs(workspace, workspace.store.records.histories()):
+            _close_lost(workspace, ui, run, scope)
+        state = look_again(workspace, ui, scope)
+        # Plan and records stay: they need not be searched for garbage again and again.
+        gc.freeze()
+    return state
 
 
 def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
@@ -85,8 +91,9 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    yield from running_records(histories)
-    yield from _running_reviews(workspace, histories)
+    suspects = {task_id: history for task_id, history in histories.items() if not history.is_closed}
+    yield from running_records(suspects)
+    yield from _running_reviews(workspace, suspects)
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:

@@ -133,7 +133,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
     hints = [hint for task_id in sorted(waits) for hint in readiness(plan, plan.tasks[task_id]).hints]
     skipped = {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
     holder, running = controller_holder(workspace.paths), _running(workspace, state)
-    asked = {one.task.id for one in owed}
+    asked, odd = {one.task.id for one in owed}, sorted(state.open_histories.items())
     return StatusReport(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
@@ -160,11 +160,11 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         hints=tuple(dict.fromkeys(hints)),
         drift=_drift(workspace, state),
         unreadable=(
-            *(fault for task_id in sorted(state.histories) for fault in state.histories[task_id].faults),
+            *(fault for _, history in odd for fault in history.faults),
             *state.saved_feedback.faults,
         ),
         unconfirmed=(
-            *(one for task_id in sorted(state.histories) for one in state.histories[task_id].unconfirmed),
+            *(one for _, history in odd for one in history.unconfirmed),
             *state.saved_feedback.unconfirmed,
         ),
         orphaned_decisions=_orphaned_decisions(state),
@@ -182,7 +182,7 @@ def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem
 
 def _orphaned_decisions(state: PlanState) -> tuple[Run, ...]:
     """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
-    latest = map(state.latest, sorted(state.histories.keys() - state.plan.tasks.keys()))
+    latest = map(state.latest, sorted(state.open_histories.keys() - state.plan.tasks.keys()))
     return tuple(run for run in latest if run is not None and run.is_pending)
 
 
@@ -202,7 +202,7 @@ def why_failed(history: History) -> str | None:
 
 def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
     runs: list[Run] = []
-    for task_id, history in sorted(state.histories.items()):
+    for task_id, history in sorted(state.open_histories.items()):
         # Of a change that is not under review nobody reads the reviews.
         reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
         runs += [run for run in (*history.recent, *reviews) if run.status == RunStatus.RUNNING]
@@ -229,10 +229,8 @@ def _to_review(state: PlanState, task: Task) -> Run | None:
 
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
     busy = {one.run.task_id for one in running if one.alive}
-    for task in state.plan.leaves():
-        run = _to_review(state, task)
-        if run is not None and task.id not in busy | state.unreadable.keys():
-            yield task, run
+    due = {task.id: run for task, run in state.open_runs if run.awaits_verdict}
+    yield from ((task, due[task.id]) for task in state.plan.leaves() if task.id in due.keys() - busy)
 
 
 def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:

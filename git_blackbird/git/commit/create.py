@@ -24,7 +24,7 @@ from git_blackbird.git.core.process import (
     run_user_program,
 )
 from git_blackbird.git.core.repository import Head, Repository
-from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.core.trees import TreeEntry
 from git_blackbird.git.worktree.index import (
     IndexState,
     private_index,
@@ -41,6 +41,7 @@ MAX_OUTPUT_LINES = 200
 _REFUSED_BY_HOOK = 1
 _TAKEN_BACK = "blackbird: take back a commit made beside another"
 _SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
+_DIFFERENCES = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
 _PLACES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
 # Titles may begin with `#`, and the message is UTF-8 whatever encoding the user's commits have.
 _COMMIT = (
@@ -121,10 +122,31 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
 def inspect_commit(repo: Repository, plan: CommitPlan, oid: str) -> CreatedCommit:
     """Compare the commit ``oid`` with its ``plan``."""
     tree = tree_of(repo, oid)
-    trees = TreeStore(repo)
-    paths = sum(1 for _ in trees.changed_paths(plan.base_tree, tree))
-    differing = sorted(trees.changed_paths(plan.tree, tree))
+    paths = len(_differences(repo, plan.base_tree, tree))
+    differing = sorted(_differences(repo, plan.tree, tree))
     return CreatedCommit(oid, tree, paths, tuple(path.decode(errors="replace") for path in differing))
+
+
+def _differences(
+    repo: Repository, old: str, new: str
+) -> dict[bytes, tuple[TreeEntry | None, TreeEntry | None]]:
+    """Return the entries of two trees at each path where they differ.
+
+    Git is asked, because libgit2 takes longer to load than all else in the process that makes commits.
+    """
+    if old == new:
+        return {}
+    fields = repo.git(*_DIFFERENCES, *revisions(old, new)).out.split(b"\0")
+    # Each path follows its line: modes and objects of both, and a letter.
+    sides = (line.removeprefix(b":").decode().split() for line in fields[0:-1:2])
+    return {
+        path: (_entry(before, was), _entry(after, now))
+        for path, (before, after, was, now, _) in zip(fields[1::2], sides, strict=True)
+    }
+
+
+def _entry(mode: str, oid: str) -> TreeEntry | None:
+    return TreeEntry(int(mode, 8), oid) if int(mode, 8) else None
 
 
 def _bring_to(repo: Repository, index: Path, tree: str) -> None:
@@ -134,12 +156,11 @@ def _bring_to(repo: Repository, index: Path, tree: str) -> None:
     read unchanged files again. Raises CommitRefusedError if the index cannot hold the tree, as with names
     that differ in case only.
     """
-    trees = TreeStore(repo)
     staged = read_index_state(repo, index)
     if staged.tree is None:
         raise CommitRefusedError("the index is in conflict")
-    other = {*trees.changed_paths(staged.tree, tree), *staged.intended}
-    _set_entries(repo, index, {path: trees.entry(tree, path) for path in sorted(other)})
+    wanted = {path: after for path, (_, after) in _differences(repo, staged.tree, tree).items()}
+    _set_entries(repo, index, dict.fromkeys(staged.intended) | wanted)
     written = repo.git("write-tree", variables={"GIT_INDEX_FILE": os.fspath(index)})
     if written.out.decode().strip() != tree:
         raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
@@ -192,13 +213,11 @@ def update_index(repo: Repository, before: str, after: str) -> None:
 
 def _moved(repo: Repository, index: Path, before: str, after: str) -> bool:
     """Update the entries of a copy of the index; return whether any changed."""
-    trees = TreeStore(repo)
-    paths = sorted(trees.changed_paths(before, after))
     staged = read_index_state(repo, index)
     moves = {
-        path: trees.entry(after, path)
-        for path in paths
-        if path not in staged.unmerged and staged.entries.get(path) == trees.entry(before, path)
+        path: now
+        for path, (was, now) in _differences(repo, before, after).items()
+        if path not in staged.unmerged and staged.entries.get(path) == was
     }
     if not moves:
         return False

@@ -4,16 +4,18 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from git_blackbird.git.core.process import GitError, operands, run_git
+from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, Repository
 from git_blackbird.model.base.system import tick_of
-from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
 
 _SECTION = "blackbird."
 _PAGER_IN_USE = "GIT_PAGER_IN_USE"
+_AUTO = "auto"
+_DUMB = "dumb"
 _NO_SUCH_KEY = 1
 # What `git -c` sets, and a worktree's own configuration, are as near as this clone's.
 _OF_ALL_PROJECTS = frozenset({"system", "global"})
@@ -185,18 +187,25 @@ def git_identity(repo: Repository) -> str:
     return name
 
 
-def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
-    """Whether to colour output: ``color.blackbird``, else ``color.ui``, else on a terminal.
+def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
+    """Whether git would colour output: ``color.blackbird``, else ``color.ui``, else on a terminal.
 
-    A pager started by git counts as a terminal, unless ``color.pager`` is off.
+    A pager started by git counts as a terminal, unless ``color.pager`` is off. Nothing is coloured with a
+    value that git rejects. What was read of the configuration is not read again for this. Raises GitError.
     """
-    if environ.get(_PAGER_IN_USE):
-        asked: tuple[str, ...] = ("config", "--type=bool", "--get", "color.pager")
-        if run_git(asked, cwd=cwd, environ=environ, check=False).out.strip() == b"false":
-            environ = {name: value for name, value in environ.items() if name != _PAGER_IN_USE}
-    asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
-    completed = run_git(asked, cwd=cwd, environ=environ, check=False)
-    return completed.out.strip() == b"true"
+    known = repo.config_memo.values or read_config(repo)
+    # A key without a value means true, as in git.
+    values = {value.key: "true" if value.value is None else value.value for value in known}
+    chosen = values.get("color.blackbird", values.get("color.ui", _AUTO)).lower()
+    if chosen in {"always", "never"}:
+        return chosen == "always"
+    try:
+        if chosen != _AUTO and not parse_boolean(chosen):
+            return False
+        in_pager = bool(repo.environ.get(_PAGER_IN_USE)) and parse_boolean(values.get("color.pager", "true"))
+    except ValueError:
+        return False
+    return (is_tty or in_pager) and repo.environ.get("TERM", _DUMB) != _DUMB
 
 
 # What git sets for a pager if the user has not configured it.
@@ -210,7 +219,7 @@ def pager_command(repo: Repository, verb: str = "log") -> str | None:
 
     ``pager.VERB`` takes precedence for the git command ``verb``, as in git.
     """
-    if repo.environ.get("GIT_PAGER_IN_USE"):
+    if repo.environ.get(_PAGER_IN_USE):
         return None
     own = os.fsdecode(repo.git("config", *operands(f"pager.{verb}"), check=False).out).strip()
     if own.lower() in _NO:

@@ -14,13 +14,9 @@ _IN_THE_WAY = "another file or folder is in its place"
 
 @dataclass(frozen=True)
 class Merged:
-    """A tree with changes brought into it, and the paths that stayed as they were, each with the reason.
-
-    ``origin`` is the tree that it was made from, but without what that had of the changes already.
-    """
+    """A tree with changes brought into it, and the paths that stayed as they were, each with the reason."""
 
     tree: str
-    origin: str
     left: Mapping[bytes, str]
 
 
@@ -35,13 +31,23 @@ def merge_changes(repo: Repository, tree: str, changes: Iterable[TreePair]) -> M
     return merge.result()
 
 
+def before_attempt(repo: Repository, tree: str, attempt: TreePair) -> str:
+    """Return a tree with what an attempt began with, at each path where it has what that was to make."""
+    trees = TreeStore(repo)
+    made = (
+        path
+        for path in trees.changed_paths(*attempt)
+        if trees.entry(tree, path) == trees.entry(attempt.head, path)
+    )
+    return trees.edited(tree, {path: trees.entry(attempt.base, path) for path in made})
+
+
 @dataclass
 class _Merge:
     repo: Repository
     trees: TreeStore
     tree: str
     edits: dict[bytes, TreeEntry | None] = field(default_factory=dict)
-    applied: dict[bytes, TreeEntry | None] = field(default_factory=dict)
     left: dict[bytes, str] = field(default_factory=dict)
 
     def entry(self, path: bytes) -> TreeEntry | None:
@@ -53,8 +59,6 @@ class _Merge:
             before, after = (self.trees.entry(side, path) for side in change)
             now = self.entry(path)
             if now == after:
-                if path not in self.edits:
-                    self.applied.setdefault(path, before)
                 continue
             if SUBMODULE in {entry.mode for entry in (before, now, after) if entry is not None}:
                 self.left[path] = _REPOSITORY
@@ -71,8 +75,7 @@ class _Merge:
         while obstructed := set(self._obstructed(edits)):
             self.left |= dict.fromkeys(obstructed, _IN_THE_WAY)
             edits = {path: entry for path, entry in edits.items() if path not in obstructed}
-        origin = {path: entry for path, entry in self.applied.items() if path not in {*self.left, *edits}}
-        return Merged(self.trees.edited(self.tree, edits), self.trees.edited(self.tree, origin), self.left)
+        return Merged(self.trees.edited(self.tree, edits), self.left)
 
     def _obstructed(self, edits: Mapping[bytes, TreeEntry | None]) -> Iterator[bytes]:
         """Find edits that would displace a file they do not name, as a file does a folder of its name."""

@@ -12,9 +12,10 @@ from typing import Literal
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
-from git_blackbird.git.core.repository import Repository, open_libgit2
+from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
+from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
 
@@ -24,7 +25,7 @@ def save_run_ref(
 ) -> None:
     """Point the reference of a run at a tree with the entries ``base`` and ``head``.
 
-    ``head`` is None while the run is at work. The trees for ``undo`` are those that its script compares.
+    ``head`` is None while the run is at work. Those for ``undo`` are the worktree before and after that.
     Raises UnusableError if the repository cannot be written.
     """
     import pygit2  # noqa: PLC0415 - slow to load
@@ -42,6 +43,17 @@ def save_run_ref(
         _update_refs(repo, f"update {name} {tree}\n")
     finally:
         pygit2.settings.enable_fsync_gitdir(False)
+
+
+def load_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> TreePair | None:
+    """Return the trees of such a reference; None if it is not there, or has one tree only."""
+    import pygit2  # noqa: PLC0415 - slow to load
+
+    with using_objects(repo):
+        reference = open_libgit2(repo).references.get(f"{_OURS}{purpose}/{run_id}")
+        entries = {} if reference is None else TreeStore(repo).load(str(reference.peel(pygit2.Tree).id))
+    base, head = (entries.get(name) for name in (b"base", b"head"))
+    return None if base is None or head is None else TreePair(base.oid, head.oid)
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:

@@ -273,7 +273,7 @@ def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
     again = task_command("review run", view.task.id)
     if run.is_pending:
         return (decide_run_command(run), again)
-    if run.review_state is ReviewState.DUE or run.decision_state is DecisionState.CHANGES_REQUESTED:
+    if run.awaits_verdict or run.decision_state is DecisionState.CHANGES_REQUESTED:
         return (EXECUTE,)
     fix = task_command("resume", view.task.id, " -m TEXT")
     return (again, fix) if view.merged is not None and view.merged.findings else (again,)

@@ -94,14 +94,14 @@ class Checked(NamedTuple):
         return text
 
 
-_OBJECT_ID = r"[0-9a-f]{40}|[0-9a-f]{64}"
-_RUN_ID = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _MAX_SESSION_LENGTH = 256
 
 
 def object_id_fault(text: str) -> str | None:
     """Return why ``text`` is not the full name of a git object, or None."""
-    return None if re.fullmatch(_OBJECT_ID, text) else "not an object id (40 or 64 hex digits)"
+    return None if _OBJECT_ID.fullmatch(text) else "not an object id (40 or 64 hex digits)"
 
 
 def run_id_fault(text: str) -> str | None:
@@ -109,7 +109,7 @@ def run_id_fault(text: str) -> str | None:
 
     Ids of other programs need not have the form of ours.
     """
-    return None if re.fullmatch(_RUN_ID, text) else "not a run id (letters, digits, '_' and '-', at most 64)"
+    return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
 
 
 def session_fault(text: str) -> str | None:

@@ -1,7 +1,10 @@
 """The layers of the configuration, what stands in them, and names that commands share; without pydantic."""
 
+import re
 from enum import IntEnum
 from typing import Literal, NamedTuple, get_args
+
+from git_blackbird.model.base.sanitize import short_json
 
 
 class Layer(IntEnum):
@@ -46,3 +49,32 @@ AgentName = Literal["claude", "codex", "command", "demo"]
 ReviewMode = Literal["off", "parallel"]
 AGENT_NAMES: tuple[str, ...] = get_args(AgentName)
 REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
+
+
+_GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
+_GIT_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)")
+_SCALES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def parse_boolean(raw: str) -> bool:
+    """Return the truth value that git takes a text for. Raises ValueError."""
+    word = _GIT_BOOLEANS.get(raw.lower())
+    if word is not None:
+        return word
+    try:
+        return parse_integer(raw) != 0
+    except ValueError:
+        raise ValueError(f"{short_json(raw)} is not a boolean") from None
+
+
+def parse_integer(raw: str) -> int:
+    """Return the number that git takes a text for: it may have a unit. Raises ValueError."""
+    match = _GIT_INTEGER.fullmatch(raw.strip())
+    if match is None:
+        raise ValueError(f"{short_json(raw)} is not an integer")
+    sign, digits, unit = match.groups()
+    base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") and len(digits) > 1 else 10
+    try:
+        return int(sign + digits, base) * _SCALES[unit.lower()]
+    except ValueError:
+        raise ValueError(f"{short_json(raw)} is not an integer") from None

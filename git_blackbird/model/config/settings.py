@@ -1,6 +1,5 @@
 """Values of keys as git reads them, and the layers that have them, merged (DESIGN.md 11)."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -19,11 +18,8 @@ from git_blackbird.model.config.config import (
     nearest_key,
     with_value,
 )
-from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean, parse_integer
 
-_GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
-_GIT_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)")
-_SCALES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
 
 
@@ -76,28 +72,6 @@ def _parse(key: Key, setting: RawSetting) -> object:
     return raw if parse is None or not isinstance(raw, str) else parse(raw)
 
 
-def _parse_boolean(raw: str) -> bool:
-    word = _GIT_BOOLEANS.get(raw.lower())
-    if word is not None:
-        return word
-    try:
-        return _parse_integer(raw) != 0
-    except ValueError:
-        raise ValueError(f"{short_json(raw)} is not a boolean") from None
-
-
-def _parse_integer(raw: str) -> int:
-    match = _GIT_INTEGER.fullmatch(raw.strip())
-    if match is None:
-        raise ValueError(f"{short_json(raw)} is not an integer")
-    sign, digits, unit = match.groups()
-    base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") and len(digits) > 1 else 10
-    try:
-        return int(sign + digits, base) * _SCALES[unit.lower()]
-    except ValueError:
-        raise ValueError(f"{short_json(raw)} is not an integer") from None
-
-
 def _parse_words(raw: str) -> tuple[str, ...]:
     """Split words as a shell does, or parse a list as it is shown: a JSON array of texts."""
     import shlex  # noqa: PLC0415  # only for setting a list
@@ -113,8 +87,8 @@ def _parse_words(raw: str) -> tuple[str, ...]:
 
 
 _PARSERS: Mapping[ValueType, Callable[[str], Value]] = {
-    ValueType.BOOLEAN: _parse_boolean,
-    ValueType.INTEGER: _parse_integer,
+    ValueType.BOOLEAN: parse_boolean,
+    ValueType.INTEGER: parse_integer,
     ValueType.WORDS: _parse_words,
 }
 

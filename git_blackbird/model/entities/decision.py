@@ -170,6 +170,4 @@ def parse_choice(text: str, offers: Sequence[ChoiceSpec] = CHOICES) -> Choice | 
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
     is_rejected = run.decision_state is DecisionState.REJECTED and run.undone_at is None
-    if not is_rejected or run.tree_pair is None or run.tree_pair.is_empty:
-        return ()
-    return (task_command("undo", run.task_id),)
+    return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_files else ()

@@ -26,6 +26,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.entities.status import Status
 
 _RUNS = "runs"
 FEEDBACK = "feedback"
@@ -151,11 +152,7 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
-def _no_older() -> tuple[Run, ...]:
-    return ()
-
-
-NO_OLDER = _no_older
+NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -216,6 +213,15 @@ class History:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
 
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the task is done by its records, and nothing else follows from any of them."""
+        if not self.recent or self.faults or self.unconfirmed:
+            return False
+        last = self.recent[-1]
+        is_done = last.is_ours and last.counts and last.task_status is Status.DONE
+        return is_done and all(run.is_settled for run in self.recent)
+
     @property
     def live(self) -> Run | None:
         """The run in which an agent is at work, according to the records."""
@@ -262,23 +268,6 @@ def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...
         if is_over or before.undone_at is not None:
             return own[index:]
     return own
-
-
-def runs_since_undo(history: History) -> tuple[Run, ...]:
-    """Return the runs after the last whose change was taken back."""
-    own = history.own
-    return own[len(_up_to_undone(own)) :]
-
-
-def undone_runs(history: History) -> tuple[Run, ...]:
-    """Return the runs whose change was taken back last."""
-    undone = _up_to_undone(history.own)
-    return undone[len(_up_to_undone(undone[:-1])) :]
-
-
-def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
-    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
-    return tuple(runs[: ends[-1]]) if ends else ()
 
 
 def _is_left_uncommitted(run: Run) -> bool:

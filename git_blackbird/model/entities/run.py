@@ -1,5 +1,6 @@
 """A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
+from git_blackbird.model.entities.status import Status
 
 RECORDER = "git-blackbird"
 
@@ -109,6 +111,7 @@ class TerminalReason(StrEnum):
     SESSION_LOST = "session_lost"
 
 
+_OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
@@ -319,8 +322,33 @@ class Run(RunFields):
     @property
     def is_open(self) -> bool:
         """Whether the run is not over, or is yet to be checked, reviewed, decided on or changed."""
-        is_over = self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        is_over = self.status in _OVER
         return not is_over or self.awaits_verdict or self.decision_state in OPEN_DECISIONS
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
+        return not self.is_open and self.review_state is not ReviewState.BY_HAND
+
+    @property
+    def task_status(self) -> Status:
+        """The plan status of a leaf with this latest run."""
+        is_undone = self.undone_at is not None
+        match self.status:
+            case RunStatus.RUNNING:
+                return Status.IN_PROGRESS
+            case RunStatus.PAUSED | RunStatus.WAITING_USER:
+                return Status.WAITING_USER
+            case RunStatus.FAILED:
+                # A person may accept the work of a failed run.
+                return Status.DONE if self.decision_state in APPROVALS and not is_undone else Status.FAILED
+            case RunStatus.SUCCESS if self.awaits_verdict:
+                return Status.IN_PROGRESS
+            case RunStatus.SUCCESS if self.decision_state in OPEN_DECISIONS:
+                return Status.WAITING_USER
+            case RunStatus.SUCCESS:
+                is_rejected = self.decision_state is DecisionState.REJECTED
+                return Status.FAILED if is_rejected or is_undone else Status.DONE
 
     @property
     def counts(self) -> bool:
@@ -342,9 +370,30 @@ class Run(RunFields):
         return TreePair(self.base_tree, self.head_tree)
 
     @property
+    def has_changed_files(self) -> bool:
+        """Whether there are snapshots at both ends of the run, and they differ."""
+        return self.tree_pair is not None and not self.tree_pair.is_empty
+
+    @property
     def sort_key(self) -> tuple[int, str]:
         """Sort key by time; ids of the Go program are random, so the start comes first."""
         try:
             return parse_timestamp(self.started_at), self.id
         except ValueError:
             return 0, self.id
+
+
+def runs_since_undo(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the runs after the last whose change was taken back."""
+    return tuple(runs[len(_up_to_undone(runs)) :])
+
+
+def undone_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the runs whose change was taken back last."""
+    undone = _up_to_undone(runs)
+    return undone[len(_up_to_undone(undone[:-1])) :]
+
+
+def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
+    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
+    return tuple(runs[: ends[-1]]) if ends else ()

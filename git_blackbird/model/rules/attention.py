@@ -109,7 +109,7 @@ def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
     decided = {decision.task.id for decision in decisions}
     others = [
         item
-        for task_id in sorted((state.histories.keys() | state.feedback.keys()) & state.plan.tasks.keys())
+        for task_id in sorted((state.open_histories.keys() | state.feedback.keys()) & state.plan.tasks.keys())
         if task_id not in decided and task_id not in state.unreadable
         if (item := _other_item(state, task_id)) is not None
     ]

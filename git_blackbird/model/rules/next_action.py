@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
@@ -193,8 +194,8 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
     if not call.may_start:
         return None
-    leaves = (task for task in state.plan.leaves() if call.covers(task.id) and may_start(state, task))
-    return next(map(StartTask, leaves), None)
+    waiting = (task for task in state.plan.leaves() if task.status == Status.TODO and call.covers(task.id))
+    return next((StartTask(task) for task in waiting if may_start(state, task)), None)
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:

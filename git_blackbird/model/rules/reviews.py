@@ -136,9 +136,9 @@ def outstanding_feedback(
         # If a leaf was given children since, they inherit its feedback.
         for leaf in subtree_leaves(plan, task):
             pending.setdefault(leaf.id, feedback)
-    for parent_id, history in histories.items():
-        parent = plan.tasks.get(parent_id)
-        if parent is None or not parent.children or history.faults:
+    for parent in sorted(plan.parents(), key=lambda task: task.id):
+        history = histories.get(parent.id, NO_HISTORY)
+        if history.faults:
             continue
         review = current_review(plan.tasks, parent, history)
         if review is not None and not allows_done(review):

@@ -50,6 +50,11 @@ class PlanState:
     is_gated: bool = False
 
     @cached_property
+    def open_histories(self) -> Mapping[TaskId, History]:
+        """The histories from which more follows than that a task is done: of a large plan the few."""
+        return {task_id: history for task_id, history in self.histories.items() if not history.is_closed}
+
+    @cached_property
     def feedback(self) -> Mapping[TaskId, Feedback]:
         """The open feedback of parent reviews, by leaf."""
         return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf)
@@ -58,8 +63,8 @@ class PlanState:
     def unreadable(self) -> Mapping[TaskId, tuple[RecordError, ...]]:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
         broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
-        suspects = self.histories.keys() | (broken.keys() - self.feedback.keys() if broken else set())
-        suspects = {task_id for task_id in suspects if self.history(task_id).faults or task_id in broken}
+        suspects = {task_id for task_id, history in self.open_histories.items() if history.faults}
+        suspects |= {key for key in broken if key in self.histories or key not in self.feedback}
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)
@@ -69,17 +74,20 @@ class PlanState:
     @cached_property
     def latest_runs(self) -> tuple[tuple[Task, Run], ...]:
         """The latest run of each task that no record blocks, smallest id first."""
-        readable = self.histories.keys() & self.plan.tasks.keys() - self.unreadable.keys()
-        return tuple(
-            (self.plan.tasks[task_id], run)
-            for task_id in sorted(readable)
-            if (run := self.histories[task_id].latest) is not None
-        )
+        return self._latest_in(self.histories)
 
     @cached_property
     def open_runs(self) -> tuple[tuple[Task, Run], ...]:
         """Those of the latest runs on which something may be due, apart from what a person asks for."""
-        return tuple(pair for pair in self.latest_runs if pair[1].is_open)
+        return tuple(pair for pair in self._latest_in(self.open_histories) if pair[1].is_open)
+
+    def _latest_in(self, histories: Mapping[TaskId, History]) -> tuple[tuple[Task, Run], ...]:
+        readable = histories.keys() & self.plan.tasks.keys() - self.unreadable.keys()
+        return tuple(
+            (self.plan.tasks[task_id], run)
+            for task_id in sorted(readable)
+            if (run := histories[task_id].latest) is not None
+        )
 
     @property
     def gate(self) -> ReviewGate:

@@ -10,39 +10,12 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, with_status
-from git_blackbird.model.entities.run import (
-    APPROVALS,
-    SUPERSEDED_BY_UNAVAILABLE,
-    DecisionState,
-    Run,
-    RunStatus,
-)
+from git_blackbird.model.entities.run import OPEN_DECISIONS, SUPERSEDED_BY_UNAVAILABLE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
 
-_GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
-
-
-def status_of_run(run: Run) -> Status:
-    """Return the plan status of a leaf with this latest run."""
-    is_undone = run.undone_at is not None
-    match run.status:
-        case RunStatus.RUNNING:
-            return Status.IN_PROGRESS
-        case RunStatus.PAUSED | RunStatus.WAITING_USER:
-            return Status.WAITING_USER
-        case RunStatus.FAILED:
-            # A person may accept the work of a failed run.
-            return Status.DONE if run.decision_state in APPROVALS and not is_undone else Status.FAILED
-        case RunStatus.SUCCESS if run.awaits_verdict:
-            return Status.IN_PROGRESS
-        case RunStatus.SUCCESS if run.decision_state in _GATED:
-            return Status.WAITING_USER
-        case RunStatus.SUCCESS:
-            is_rejected = run.decision_state is DecisionState.REJECTED
-            return Status.FAILED if is_rejected or is_undone else Status.DONE
 
 
 def determines_status(run: Run, task: Task) -> bool:
@@ -53,7 +26,7 @@ def determines_status(run: Run, task: Task) -> bool:
     """
     if run.is_ours:
         return True
-    return run.decision_state in _GATED and task.status in _LEFT_BY_GO
+    return run.decision_state in OPEN_DECISIONS and task.status in _LEFT_BY_GO
 
 
 def derive_leaf(task: Task, history: History) -> Status:
@@ -65,7 +38,7 @@ def derive_leaf(task: Task, history: History) -> Status:
         return task.status
     latest, newest = history.latest, history.newest
     if latest is not None and determines_status(latest, task):
-        return status_of_run(latest)
+        return latest.task_status
     void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
     return Status.TODO if void and task.status == Status.IN_PROGRESS else task.status
 
@@ -75,7 +48,8 @@ def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskI
     wanted: dict[TaskId, Status] = {}
     for task_id, history in histories.items():
         task = plan.tasks.get(task_id)
-        if task is not None and task.is_leaf:
+        is_known = task is not None and task.status is Status.DONE and history.is_closed
+        if task is not None and not is_known and task.is_leaf:
             status = derive_leaf(task, history)
             if status != task.status:
                 wanted[task_id] = status

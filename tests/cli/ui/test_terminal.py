@@ -30,7 +30,7 @@ from tests.cli.terminal import (
     program_environ,
 )
 from tests.controller.support import Person, agree_to_agent, configure, leaf, put_plan, run_to_stop, runs_of
-from tests.support import commit
+from tests.support import Prepared, commit
 
 PENDING = DecisionState.PENDING
 
@@ -44,11 +44,14 @@ def demo_repo(repo: Path) -> Path:
 
 
 @pytest.fixture
-def pending(demo_repo: Path) -> Path:
+def pending(demo_repo: Path, prepared: Prepared) -> Path:
     """A repository in which a decision on one finished task is due."""
-    put_plan(demo_repo, leaf("a", "write src/one.py print(1)\nsay I wrote it."))
-    execute_now(demo_repo)
-    return demo_repo
+
+    def execute_first() -> None:
+        put_plan(demo_repo, leaf("a", "write src/one.py print(1)\nsay I wrote it."))
+        execute_now(demo_repo)
+
+    return prepared.bring(demo_repo, execute_first)
 
 
 def execute_now(repo: Path) -> None:

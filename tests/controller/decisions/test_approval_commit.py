@@ -40,6 +40,7 @@ from tests.controller.support import (
     QUIT,
     REJECT,
     Person,
+    bring,
     changes,
     configure,
     execute,
@@ -50,7 +51,7 @@ from tests.controller.support import (
     status,
     store_at,
 )
-from tests.support import commit, git, wait_until, write
+from tests.support import Prepared, commit, git, wait_until, write
 
 PATIENCE_SECONDS = 60
 
@@ -65,10 +66,9 @@ def gated(repo: Path) -> Path:
 
 
 @pytest.fixture
-def waiting(gated: Path) -> Path:
+def waiting(gated: Path, prepared: Prepared) -> Path:
     """The same, with the decision on the first task pending."""
-    execute(gated, Person())
-    return gated
+    return bring(prepared, gated, lambda: execute(gated, Person()))
 
 
 def only_run(repo: Path, task_id: str = "a") -> Run:

@@ -37,6 +37,7 @@ from tests.controller.support import (
     APPROVE,
     QUIT,
     Person,
+    bring,
     configure,
     execute,
     leaf,
@@ -48,7 +49,7 @@ from tests.controller.support import (
     status,
     store_at,
 )
-from tests.support import commit, write
+from tests.support import Prepared, commit, write
 
 REQUIRED = StopReason.PARENT_REVIEW_REQUIRED
 ASKS_FOR_LINE = "require a.txt second | a | a.txt needs a second line"
@@ -80,6 +81,17 @@ def family(demo: Path, prompt: str = ASKS_FOR_LINE, feedback: str = "append a.tx
         leaf("b", "write b.txt b", parent="p"),
         leaf("z", "write z.txt z", deps=["p"]),
     )
+
+
+@pytest.fixture
+def flagged(demo: Path, prepared: Prepared) -> Path:
+    """A family whose parent was reviewed: a owes its second line."""
+
+    def execute_family() -> None:
+        family(demo)
+        execute(demo)
+
+    return bring(prepared, demo, execute_family)
 
 
 def reviews(repo: Path, parent: str = "p") -> list[Run]:
@@ -395,23 +407,21 @@ def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path)
     assert [one.parent_review_passed for one in reviews(demo, "top")] == [False, True]
 
 
-def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(demo: Path) -> None:
-    family(demo)
-    execute(demo)
+def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(flagged: Path) -> None:
     with pytest.raises(RequestError, match="a dismissal needs a reason"):
-        dismiss_review(open_at(demo), "p", "  ")
+        dismiss_review(open_at(flagged), "p", "  ")
     with pytest.raises(RequestError, match="agents do not judge themselves"):
-        dismiss_review(open_at(demo, BLACKBIRD_RUN_ID="0123456789abcdef"), "p", "fine")
-    done = dismiss_review(open_at(demo), "p", "good enough")
-    assert (done.parent.status, done.dropped, on_disk(demo)) == (Status.DONE, ("a",), [])
-    (stored,) = reviews(demo)
+        dismiss_review(open_at(flagged, BLACKBIRD_RUN_ID="0123456789abcdef"), "p", "fine")
+    done = dismiss_review(open_at(flagged), "p", "good enough")
+    assert (done.parent.status, done.dropped, on_disk(flagged)) == (Status.DONE, ("a",), [])
+    (stored,) = reviews(flagged)
     assert stored.parent_review_dismissed is not None
     assert stored.parent_review_dismissed.reason == "good enough"
     assert stored.parent_review_dismissed.by == "Ada <ada@example.com>"
     assert stored.parent_review_passed is False
-    assert execute(demo).text == "every task is done"
+    assert execute(flagged).text == "every task is done"
     with pytest.raises(RequestError, match="there is no review of p to dismiss: it is done"):
-        dismiss_review(open_at(demo), "p", "again")
+        dismiss_review(open_at(flagged), "p", "again")
 
 
 def test_a_review_without_a_verdict_can_be_dismissed_and_one_never_made(demo: Path) -> None:
@@ -427,13 +437,11 @@ def test_a_review_without_a_verdict_can_be_dismissed_and_one_never_made(demo: Pa
     assert reviews(demo)[-1].error == "dismissed without a verdict"
 
 
-def test_a_dismissal_is_for_the_children_as_they_are(demo: Path) -> None:
-    family(demo)
-    execute(demo)
-    dismiss_review(open_at(demo), "p", "good enough")
-    set_status(open_at(demo), "b", Status.TODO)
-    assert execute(demo).reason is REQUIRED
-    assert len(reviews(demo)) == 2
+def test_a_dismissal_is_for_the_children_as_they_are(flagged: Path) -> None:
+    dismiss_review(open_at(flagged), "p", "good enough")
+    set_status(open_at(flagged), "b", Status.TODO)
+    assert execute(flagged).reason is REQUIRED
+    assert len(reviews(flagged)) == 2
 
 
 def test_a_verdict_on_children_that_changed_meanwhile_counts_for_nothing(demo: Path) -> None:
@@ -455,14 +463,12 @@ def test_a_verdict_on_children_that_changed_meanwhile_counts_for_nothing(demo: P
     assert status(demo, "p") is Status.DONE
 
 
-def test_a_review_by_hand_replaces_the_one_before(demo: Path) -> None:
-    family(demo)
-    execute(demo)
-    write(demo, {"a.txt": "first\nsecond by hand\n"})
-    assert review(demo, "p").reason is StopReason.COMPLETED
-    failed, passed = reviews(demo)
+def test_a_review_by_hand_replaces_the_one_before(flagged: Path) -> None:
+    write(flagged, {"a.txt": "first\nsecond by hand\n"})
+    assert review(flagged, "p").reason is StopReason.COMPLETED
+    failed, passed = reviews(flagged)
     assert (failed.superseded_by, passed.parent_review_passed) == (passed.id, True)
-    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+    assert (on_disk(flagged), status(flagged, "p")) == ([], Status.DONE)
 
 
 def test_a_review_by_hand_that_fails_holds_a_parent_back_that_was_done(demo: Path) -> None:
@@ -552,40 +558,36 @@ def test_what_the_go_program_marked_done_stays_but_what_it_left_owed_stops_the_f
     assert on_disk(demo) == []
 
 
-def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(demo: Path) -> None:
-    family(demo)
-    execute(demo)
+def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(flagged: Path) -> None:
     with pytest.raises(RequestError) as refused:
-        set_status(open_at(demo), "p", Status.DONE)
+        set_status(open_at(flagged), "p", Status.DONE)
     assert refused.value.hint == ("git blackbird review run p\ngit blackbird review dismiss p --reason TEXT")
 
 
-def test_feedback_that_was_not_written_yet_is_written_before_anything_else_changes(demo: Path) -> None:
-    family(demo)
-    execute(demo)
-    (demo / ".blackbird/parent-review-feedback/a.json").unlink()
-    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
-    edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
-    assert on_disk(demo) == ["a"]
-    set_status(open_at(demo), "a", Status.TODO)
-    assert on_disk(demo) == ["a"]
-    execute(demo)
-    assert runs_of(demo, "a")[-1].context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+def test_feedback_that_was_not_written_yet_is_written_before_anything_else_changes(flagged: Path) -> None:
+    (flagged / ".blackbird/parent-review-feedback/a.json").unlink()
+    assert feedback_of(flagged) == {"a": "a.txt needs a second line"}
+    edit_task(open_at(flagged), "a", lambda now: replace(now, title="another title"))
+    assert on_disk(flagged) == ["a"]
+    set_status(open_at(flagged), "a", Status.TODO)
+    assert on_disk(flagged) == ["a"]
+    execute(flagged)
+    assert (
+        runs_of(flagged, "a")[-1].context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+    )
 
 
-def test_feedback_whose_child_was_just_saved_as_done_is_owed_no_more(demo: Path) -> None:
-    family(demo)
-    execute(demo)
-    set_status(open_at(demo), "a", Status.TODO)
-    workspace = open_at(demo)
+def test_feedback_whose_child_was_just_saved_as_done_is_owed_no_more(flagged: Path) -> None:
+    set_status(open_at(flagged), "a", Status.TODO)
+    workspace = open_at(flagged)
     kept = workspace.plan_state().feedback[TaskId("a")]
     set_status(workspace, "a", Status.DONE)
-    settled_at = store_at(demo).plan().tasks[TaskId("a")].updated_at
-    with store_at(demo).transaction() as transaction:
+    settled_at = store_at(flagged).plan().tasks[TaskId("a")].updated_at
+    with store_at(flagged).transaction() as transaction:
         transaction.save_feedback(TaskId("a"), kept.settled(settled_at))
-    assert feedback_of(demo) == {}
-    edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
-    assert on_disk(demo) == []
+    assert feedback_of(flagged) == {}
+    edit_task(open_at(flagged), "a", lambda now: replace(now, title="another title"))
+    assert on_disk(flagged) == []
 
 
 def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
@@ -766,14 +768,12 @@ def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: P
     assert let_go.feedback == B_IS_TOLD
 
 
-def test_readers_say_that_a_parent_does_not_stay_done(demo: Path) -> None:
-    family(demo)
-    execute(demo)
-    workspace = open_at(demo)
+def test_readers_say_that_a_parent_does_not_stay_done(flagged: Path) -> None:
+    workspace = open_at(flagged)
     with workspace.store.transaction() as transaction:
         plan = transaction.plan()
         transaction.save_plan(plan.replaced(replace(plan.tasks[TaskId("p")], status=Status.DONE)))
-    assert build_overview(open_at(demo)).drift == {"p": (Status.DONE, Status.WAITING_USER)}
+    assert build_overview(open_at(flagged)).drift == {"p": (Status.DONE, Status.WAITING_USER)}
 
 
 def test_nothing_is_dismissed_while_a_child_is_worked_on(demo: Path) -> None:

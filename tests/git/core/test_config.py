@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -95,26 +96,51 @@ def test_a_linked_worktree_writes_the_shared_configuration(repo: Path, tmp_path:
     assert read_settings(found(repo)) == (RawSetting("agent", "demo", Layer.GIT_LOCAL, "git config (local)"),)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "on_terminal", "piped"),
-    [
-        ("color.ui", "auto", True, False),
-        ("color.ui", "never", False, False),
-        ("color.ui", "always", True, True),
-        ("color.blackbird", "false", False, False),
-    ],
+def asked_of_git(repo: Path, environ: dict[str, str], *, is_tty: bool) -> bool:
+    question = ["git", "config", "--get-colorbool", "color.blackbird", str(is_tty).lower()]
+    answer = subprocess.run(question, cwd=repo, env=environ, capture_output=True, check=False)
+    return answer.stdout.strip() == b"true"
+
+
+SPELLINGS = (
+    "auto",
+    "Always",
+    "never",
+    "true",
+    "ON",
+    "yes",
+    "False",
+    "no",
+    "",
+    "0",
+    "1",
+    "2k",
+    "0x0",
+    "nonsense",
 )
-def test_colour_is_as_git_says(repo: Path, key: str, value: str, on_terminal: bool, piped: bool) -> None:
-    git(repo, "config", key, value)
-    environ = {**os.environ, "TERM": "xterm"}
-    assert color_wanted(repo, environ, is_tty=True) is on_terminal
-    assert color_wanted(repo, environ, is_tty=False) is piped
 
 
-def test_colour_outside_a_repository(tmp_path: Path) -> None:
-    environ = {**os.environ, "TERM": "xterm"}
-    assert color_wanted(tmp_path, environ, is_tty=True)
-    assert not color_wanted(tmp_path, environ, is_tty=False)
+@pytest.mark.parametrize("value", [None, *SPELLINGS])
+@pytest.mark.parametrize(
+    "lines", ["[color]\n\tui{}\n", "[color]\n\tui = never\n\tBlackbird{}\n", "[color]\n"]
+)
+def test_colour_is_as_git_says(repo: Path, lines: str, value: str | None) -> None:
+    write(repo, {".git/config": lines.format("" if value is None else f" = {value}")})
+    terminals: tuple[dict[str, str], ...] = ({"TERM": "xterm"}, {"TERM": "dumb"}, {"TERM": ""})
+    for variables in (*terminals, {"TERM": "xterm", "GIT_PAGER_IN_USE": "1"}):
+        environ = {**os.environ, **variables}
+        opened = discover(repo, environ)
+        for is_tty in (True, False):
+            assert color_wanted(opened, is_tty=is_tty) == asked_of_git(repo, environ, is_tty=is_tty)
+
+
+def test_colour_in_a_pager_is_as_git_says_unless_the_pager_takes_none(repo: Path) -> None:
+    environ = {**os.environ, "TERM": "xterm", "GIT_PAGER_IN_USE": "1"}
+    assert color_wanted(discover(repo, environ), is_tty=False)
+    git(repo, "config", "color.pager", "no")
+    opened = discover(repo, environ)
+    assert not color_wanted(opened, is_tty=False)
+    assert color_wanted(opened, is_tty=True)
 
 
 def test_own_keys_are_listed_and_their_sections_removed(repo: Path, sealed: Path) -> None:

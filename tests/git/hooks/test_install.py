@@ -295,8 +295,14 @@ MANAGERS = {
 
 def said_by_hook(repo: Path) -> str:
     """Return the last part of the name that the hook says it has."""
+    # Of all things called python3, the one that is quick to start.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     completed = subprocess.run(
-        ["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, capture_output=True, check=True
+        ["git", "commit", "-q", "--allow-empty", "-m", "x"],
+        cwd=repo,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        check=True,
     )
     return (completed.stdout + completed.stderr).decode().rpartition("/")[2]
 

@@ -21,7 +21,6 @@ from git_blackbird.model.rules.status import (
     apply_statuses,
     derive_leaf,
     derive_leaves,
-    status_of_run,
 )
 from tests.model.building import LATER, STAMP, histories, history, plan_of, run, statuses, task, tree
 
@@ -66,7 +65,7 @@ def test_the_table_has_every_row() -> None:
 @pytest.mark.parametrize(("run_status", "decision", "expected"), TABLE)
 def test_each_row(run_status: RunStatus, decision: DecisionState | None, expected: Status) -> None:
     latest = run(1, run_status, decision_state=decision)
-    assert status_of_run(latest) == expected
+    assert latest.task_status == expected
     for stored in Status:
         assert derive_leaf(task("t", stored), history(latest)) == expected
 

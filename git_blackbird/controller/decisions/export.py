@@ -1,0 +1,135 @@
+"""Hand out what runs did: a task's change as a commit on a branch, a run's files as a worktree or branch."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.controller.core.guards import require_usable
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.commit.branch import add_worktree, commit_tree, create_branch
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.log import find_commit, tree_of
+from git_blackbird.git.worktree.merging import merge_changes
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import quoted, shell_word
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.commits import render_commit_message
+from git_blackbird.model.entities.run import Run, runs_since_undo
+
+_MAX_NAMED = 20
+
+
+@dataclass(frozen=True)
+class BranchResult:
+    """A new branch: its name, its commit, that one's parent, and what the commit changes."""
+
+    task_id: TaskId
+    name: str
+    commit: str
+    parent: str | None
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """Where the files of a run are now: a branch, or a worktree, at ``commit``."""
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str
+    branch: str | None = None
+    folder: Path | None = None
+
+
+def create_task_branch(
+    workspace: Workspace, task_id: str, name: str | None, onto: str | None = None
+) -> BranchResult:
+    """Commit the change of a task, and nothing else, on a new branch that begins at HEAD or ``onto``.
+
+    Worktree, index and HEAD stay as they are. Raises RequestError where the task changed nothing, where that
+    commit has the change already, or where it does not apply there; GitError for what git refuses.
+    """
+    repo = workspace.repo
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    history = state.history(task.id)
+    require_usable(task.id, history)
+    runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    changes = [run.tree_pair for run in runs if run.tree_pair is not None]
+    if not changes:
+        raise RequestError(f"{task.id} has changed nothing that a branch could have")
+    parent = _commit_at(workspace, onto)
+    before = TreeStore(repo).save({}) if parent is None else tree_of(repo, parent)
+    merged = merge_changes(repo, before, changes)
+    place = "HEAD" if onto is None else onto
+    if merged.left:
+        listed = sorted(path.decode(errors="replace") for path in merged.left)[:_MAX_NAMED]
+        hint = "name a commit that has what the task built on: --onto COMMIT"
+        raise RequestError(
+            f"the change of {task.id} does not apply to {place}: {', '.join(listed)}", hint=hint
+        )
+    if merged.tree == before:
+        began = runs[0].head_commit
+        other = "" if began is None else task_command("branch", task.id, f" --onto {began[:12]}")
+        raise RequestError(f"{place} has the change of {task.id} already", hint=other or None)
+    name = name or f"blackbird/{task.id}"
+    message = render_commit_message(task, runs[-1].id)
+    commit = commit_tree(repo, merged.tree, parent, message)
+    create_branch(repo, name, commit)
+    return BranchResult(task.id, name, commit, parent, summarize(repo, TreePair(before, merged.tree)))
+
+
+def _commit_at(workspace: Workspace, onto: str | None) -> str | None:
+    if onto is None:
+        return head(workspace.repo).commit
+    found = find_commit(workspace.repo, onto)
+    if found is None:
+        raise RequestError(f"{quoted(onto)} is no commit of this repository")
+    return found
+
+
+def restore_run(
+    workspace: Workspace, run_id: str, *, folder: Path | None, branch: str | None, before: bool = False
+) -> RestoreResult:
+    """Put the files as a run left them, or as they were ``before`` it, into a new worktree or branch.
+
+    Raises RequestError for a run that is not there or has no snapshot, GitError for what git refuses.
+    """
+    repo, run = workspace.repo, _find_run(workspace, run_id)
+    tree = run.base_tree if before else run.head_tree
+    if tree is None:
+        raise RequestError(
+            f"run {run.id} of {run.task_id} has no snapshot of its {'begin' if before else 'end'}"
+        )
+    if tree not in TreeStore(repo):
+        raise UnusableError(f"the tree {tree} of run {run.id} is not in this repository")
+    parent = run.head_commit and find_commit(repo, run.head_commit)
+    when = "before" if before else "after"
+    message = f"Files {when} run {run.id} of {run.task_id}\n"
+    commit = commit_tree(repo, tree, parent, message)
+    if branch is not None:
+        create_branch(repo, branch, commit)
+    if folder is not None:
+        add_worktree(repo, folder, commit)
+    return RestoreResult(run.task_id, run.id, commit, branch, folder)
+
+
+def _find_run(workspace: Workspace, run_id: str) -> Run:
+    """Return the run whose id begins so, of any task. Raises RequestError."""
+    names = workspace.paths.runs.glob("*/*.json")
+    places = [path for path in names if run_id and path.stem.startswith(run_id)]
+    if len(places) != 1:
+        which = "more than one run" if places else "no run"
+        raise RequestError(
+            f"{which} has an id that begins with {quoted(run_id)}", hint="`git blackbird runs`"
+        )
+    task_id = TaskId(places[0].parent.name)
+    history = workspace.store.records.history(task_id)
+    require_usable(task_id, history)
+    run = history.find(RunId(places[0].stem))
+    if run is None:
+        raise RequestError(f"run {shell_word(places[0].stem)} of {task_id} counts for nothing")
+    return run
