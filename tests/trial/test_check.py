@@ -256,3 +256,59 @@ def test_a_check_that_a_killed_command_left_is_stopped(trial: Trial, tmp_path: P
     trial.expect(0, "execute", "--no-input")
     os.close(writer)
     assert verdict(trial)["outcome"] == "passed"  # nobody reads it any more
+
+
+SPEC = "<spec-review><verdict>{0}</verdict><confidence>high</confidence><issues>{1}</issues></spec-review>"
+CODE = "<code-review><verdict>APPROVED</verdict><confidence>high</confidence><issues/></code-review>"
+ISSUE = (
+    '<issue type="missing_requirement" severity="important"><description>More.</description>'
+    "<requirement>All.</requirement></issue>"
+)
+
+
+def let_review(trial: Trial, tmp_path: Path, spec: str) -> None:
+    """Let each run of the agent add a line, and its reviewers note what they are told and answer."""
+    trial.command(
+        f'in=$(cat); case "$in" in *\'"kind":"spec"\'*) echo "$in" >>{tmp_path}/told; echo \'{spec}\';; '
+        f"*'\"kind\":\"code\"'*) echo '{CODE}';; *) echo line >>new.txt;; esac"
+    )
+    trial.configure({"reviews.mode": "parallel"})
+
+
+def test_reviewers_get_what_passed_and_are_told_so(trial: Trial, tmp_path: Path) -> None:
+    let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
+    check(trial, 'test ! -e new.txt || test "$(cat new.txt | wc -l)" -ne 1', tmp_path, mode="gate")
+    trial.expect(0, "execute", "--no-input")
+    first, second = trial.records("a")
+    assert (first["review_state"], second["review_state"]) == ("skipped", "done")
+    assert {review["reviewed_run"] for review in trial.reviews("a")} == {second["id"]}
+    assert "passes on this change." in (tmp_path / "told").read_text()
+
+
+def test_reviewers_are_told_what_fails_where_it_is_only_shown(trial: Trial, tmp_path: Path) -> None:
+    let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
+    check(trial, "test ! -e new.txt", tmp_path)
+    trial.expect(0, "execute", "--no-input")
+    assert "fails on this change, and not on what was there before it." in (tmp_path / "told").read_text()
+
+
+def test_reviews_of_a_failed_change_by_hand_leave_it_to_a_person(trial: Trial, tmp_path: Path) -> None:
+    let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
+    check(trial, "test ! -e new.txt", tmp_path, mode="gate", maxRounds="0")
+    trial.expect(3, "execute", "--no-input")
+    assert trial.reviews("a") == []
+    trial.run("review", "run", "a", "--no-input")
+    assert len(trial.reviews("a")) == 2
+    said = trial.expect(3, "execute", "--no-input")
+    assert "a decision is due on a" in said
+    assert trial.statuses() == {"a": "waiting_user"}
+
+
+def test_rounds_of_reviews_and_checks_are_counted_apart(trial: Trial, tmp_path: Path) -> None:
+    let_review(trial, tmp_path, SPEC.format("ISSUES", ISSUE))
+    check(trial, 'test ! -e new.txt || test "$(cat new.txt | wc -l)" -ne 2', tmp_path, mode="gate")
+    trial.configure({"reviews.maxIterations": "2"})
+    said = trial.expect(3, "execute", "--no-input")
+    assert "issues are left after round 2 of 2" in said
+    requests = [record.get("requested_by") for record in trial.records("a")]
+    assert requests == ["reviewers", "check", None]

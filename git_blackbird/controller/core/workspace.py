@@ -66,6 +66,11 @@ class Workspace:
         return self.config.reviews.mode == "parallel"
 
     @property
+    def check_command(self) -> str:
+        """The command that checks what a task changed (DESIGN.md 15); "" without one."""
+        return (self.config.check.command or "").strip()
+
+    @property
     def commits_approvals(self) -> bool:
         """Whether an approval makes a commit (DESIGN.md 10)."""
         return self.config.execution.commit == "approved"

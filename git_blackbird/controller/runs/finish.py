@@ -110,7 +110,7 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         review_state=ReviewState.DUE
         if is_success and workspace.reviews_changes and not is_doubtful
         else None,
-        check=CHECK_DUE if is_success and workspace.config.check.command and not no_change else None,
+        check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
     )
     if verdicts.review_state or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.

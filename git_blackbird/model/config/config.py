@@ -131,7 +131,7 @@ class CheckConfig(Section):
     command: str | None = key(
         None, "a shell command that each change must pass; exit code 0 means it does", clone_safe=False
     )
-    timeout_seconds: int = key(600, "time limit of one check", limits=(1, 86_400), stricter="lower")
+    timeout_seconds: int = key(600, "time limit of one check", limits=(1, 86_400), stricter="higher")
     mode: Literal["show", "gate"] = key(
         "show", "whether a failed check is only shown, or sent back to the agent", stricter="higher"
     )

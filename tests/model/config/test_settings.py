@@ -202,6 +202,7 @@ UNSAFE = sorted(name for name, key in KEYS.items() if not key.rules.clone_safe)
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
+        "check.command",
         *("claude.args", "claude.path", "claude.permissionMode"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         "notify.command",
@@ -277,6 +278,9 @@ PROTECTING = {
     "execution.idleMinutes": (60, 2),
     "execution.logMegabytes": (4096, 1),
     "execution.stopGraceSeconds": (120, 0),
+    "check.timeoutSeconds": (60, 1200),
+    "check.mode": ("show", "gate"),
+    "check.maxRounds": (20, 0),
     "reviews.mode": ("off", "parallel"),
     "reviews.maxIterations": (20, 2),
     "reviews.timeoutSeconds": (3600, 60),

@@ -10,8 +10,12 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
+    CHECK_DUE,
     SUPERSEDED_BY_RETRY,
+    CheckOutcome,
+    CheckResult,
     DecisionState,
+    ReviewState,
     Run,
     RunStatus,
     TerminalReason,
@@ -29,8 +33,10 @@ from git_blackbird.model.rules.next_action import (
     AskPaused,
     AskQuestions,
     CallScope,
+    CheckChange,
     ContinueRun,
     Idle,
+    ReviewChange,
     StartTask,
     next_action,
 )
@@ -60,6 +66,29 @@ ALL = histories(requested(5, "b"), pending(1, "a"))
 def test_a_change_request_comes_before_older_decisions_and_ready_tasks() -> None:
     due = next_action(PlanState(PLAN, ALL), CallScope())
     assert due == ApplyChangeRequest(PLAN.tasks[TaskId("b")], ALL[TaskId("b")].runs[0])
+
+
+def test_a_check_comes_before_reviews_and_decisions_and_after_change_requests() -> None:
+    checked = run(7, task_id="c", check=CHECK_DUE, review_state=ReviewState.DUE)
+    both = {**ALL, **histories(checked)}
+    assert isinstance(next_action(PlanState(PLAN, both), CallScope()), ApplyChangeRequest)
+    runs = histories(pending(1, "a"), checked)
+    assert next_action(PlanState(PLAN, runs), CallScope()) == CheckChange(PLAN.tasks[TaskId("c")], checked)
+    assert isinstance(next_action(PlanState(PLAN, runs), only("a")), PendingDecision)
+    passed = checked.model_copy(update={"check": CheckResult(outcome=CheckOutcome.PASSED)})
+    runs = histories(pending(1, "a"), passed)
+    assert next_action(PlanState(PLAN, runs), CallScope()) == ReviewChange(PLAN.tasks[TaskId("c")], passed)
+
+
+@pytest.mark.parametrize("outcome", [one for one in CheckOutcome if one is not CheckOutcome.DUE])
+def test_a_verdict_alone_makes_nothing_due(outcome: CheckOutcome) -> None:
+    runs = histories(run(1, task_id="c", check=CheckResult(outcome=outcome)))
+    assert isinstance(next_action(PlanState(plan_of(task("c", Status.DONE)), runs), CallScope()), Idle)
+
+
+def test_a_superseded_run_is_not_checked_any_more() -> None:
+    gone = run(1, task_id="c", check=CHECK_DUE).superseded(LATER, SUPERSEDED_BY_RETRY)
+    assert isinstance(next_action(PlanState(PLAN, histories(gone)), only("c")), StartTask)
 
 
 def test_the_oldest_decision_comes_before_questions_and_ready_tasks() -> None:

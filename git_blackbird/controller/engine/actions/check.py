@@ -55,7 +55,7 @@ _NO_SNAPSHOTS = "there are no snapshots of the change"
 async def check_change(engine: Engine, action: CheckChange, state: PlanState) -> Stop | None:
     """Check the change, and save the verdict and what follows from it."""
     workspace, task, run = engine.workspace, action.task, action.run
-    command = workspace.config.check.command
+    command = workspace.check_command
     if not command:
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _passed_on(workspace, stored, None))
