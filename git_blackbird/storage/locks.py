@@ -11,7 +11,7 @@ from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.storage.paths import Paths
 
@@ -125,10 +125,32 @@ def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iter
     Others see ``holder``. The file is removed with the lock. Raises LockedError at once if another process
     has it, UnusableError if the file cannot be written.
     """
-    from hashlib import sha256  # noqa: PLC0415  # readers hold no session
+    digest = _digest(f"{provider}\0{session}")
+    path = folder / f"{provider}-{digest}.lock"
+    hint = "wait for it; a copy of a worktree shares its sessions"
+    with _named_lock(path, holder, f"session {session} of {provider}", hint):
+        yield
 
-    digest = sha256(f"{provider}\0{session}".encode(errors="replace")).hexdigest()
-    path = folder / f"{provider}-{digest[:32]}.lock"
+
+@contextlib.contextmanager
+def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
+    """Lock a task for all worktrees of a repository, so that it does not start in two of them at once.
+
+    As for a session.
+    """
+    path = common_dir / "blackbird" / "tasks" / f"{_digest(task_id)}.lock"
+    with _named_lock(path, holder, f"task {task_id}", "wait for it"):
+        yield
+
+
+def _digest(text: str) -> str:
+    from hashlib import sha256  # noqa: PLC0415  # readers hold neither
+
+    return sha256(text.encode(errors="replace")).hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def _named_lock(path: Path, holder: str, what: str, hint: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         descriptor = stack.enter_context(_opened(path))
         while (free := _try_lock(descriptor, path)) and not _is_at(path, descriptor):
@@ -136,10 +158,7 @@ def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iter
             descriptor = stack.enter_context(_opened(path))
         if not free:
             content = os.pread(descriptor, 4096, 0).decode(errors="replace")
-            raise LockedError(
-                f"session {session} of {provider} is in use: {content or 'it is just starting'}",
-                hint="wait for it; a copy of a worktree shares its sessions",
-            )
+            raise LockedError(f"{what} is in use: {content or 'it is just starting'}", hint=hint)
         stack.callback(_remove, path)
         _write_holder(descriptor, path, holder)
         yield

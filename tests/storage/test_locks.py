@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, LockedError, UnusableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.locks import (
     controller_holder,
     controller_lock,
     session_lock,
     store_lock,
+    task_lock,
 )
 from git_blackbird.storage.paths import Paths
 from tests.storage.building import STAMP, make_layout
@@ -186,6 +188,16 @@ def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tm
     with session_lock(folder, *SESSION, "run 2"):
         assert [path.read_text() for path in folder.iterdir()] == ["run 2"]
     assert not folder.exists()
+
+
+def test_a_task_is_locked_for_all_worktrees_of_a_repository(tmp_path: Path) -> None:
+    with task_lock(tmp_path, TaskId("a"), "run 1 of a in /there"):
+        with task_lock(tmp_path, TaskId("b"), "another task"):
+            assert len(list((tmp_path / "blackbird" / "tasks").iterdir())) == 2
+        with pytest.raises(LockedError) as raised, task_lock(tmp_path, TaskId("a"), "run 2"):
+            raise AssertionError("locked twice")
+        assert raised.value.message == "task a is in use: run 1 of a in /there"
+    assert not (tmp_path / "blackbird").exists()
 
 
 def test_a_place_for_session_locks_that_cannot_be_written_is_named(tmp_path: Path) -> None:

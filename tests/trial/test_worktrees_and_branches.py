@@ -46,12 +46,32 @@ def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, 
     assert f"in other worktrees\n  a  {pending}\n" in linked.expect(0, "status")
     said = json.loads(linked.expect(0, "status", "--json"))["data"]["otherWorktrees"]
     assert said == [{"task": "a", "run": run["id"], "state": "decision", "worktree": str(trial.repo)}]
-    linked.command("echo agent >new.txt")
-    assert f"warning: a: {pending}\n" in linked.expect(3, "execute", "--no-input")
-    there = linked.records("a")[0]["id"]
-    assert f"  a  a decision on run {there} is pending in {linked.repo}\n" in trial.expect(0, "status")
     trial.expect(0, "decide", "a", "--approve")
     assert "in other worktrees" not in linked.expect(0, "status")
+
+
+def test_a_task_does_not_start_twice(trial: Trial, linked: Trial, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    trial.command(f"echo agent >new.txt; touch {tmp_path}/ready; read -r _ <{go}")
+    process = trial.start("execute", "a", "--no-input")
+    wait_until((tmp_path / "ready").exists)
+    (run,) = trial.records("a")
+    live = f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
+    hint = "hint: finish it in that worktree, or retry it there to give it up\n"
+    linked.command("echo agent >new.txt")
+    for command in ("execute", "restart"):
+        assert linked.expect(7, command, "a", "--no-input").endswith(f"a is not started: {live}\n{hint}")
+    go.write_text("go\n")
+    process.communicate(timeout=PATIENCE_SECONDS)
+    output = linked.expect(3, "execute", "--no-input")
+    pending = f"a decision on run {run['id']} is pending in {trial.repo}"
+    assert f"warning: a is not started: {pending}\n{hint}" in output
+    assert (linked.records("a"), len(linked.records("b"))) == ([], 1)
+    linked.expect(0, "decide", "b", "--approve")
+    trial.expect(0, "retry", "a")
+    linked.expect(3, "execute", "--no-input")
+    assert len(linked.records("a")) == 1
 
 
 def test_worktrees_that_cannot_be_read_are_passed_over(trial: Trial, linked: Trial) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -211,6 +212,7 @@ def decide(
     *,
     any_branch: bool,
     undo: bool,
+    only: tuple[str, ...],
     run_id: str | None,
     message: str | None,
     message_file: str | None,
@@ -226,6 +228,8 @@ def decide(
         raise UsageError(f"{'-e' if in_editor else '-m'} goes with --request-changes")
     if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
         raise UsageError("--any-branch goes with --approve")
+    if only and states[0] is not DecisionState.APPROVED_CONTINUE:
+        raise UsageError("--files goes with --approve")
     if undo and states[0] is not DecisionState.REJECTED:
         raise UsageError("--undo goes with --reject")
     workspace = call.workspace
@@ -234,12 +238,21 @@ def decide(
     if in_editor:
         state = workspace.plan_state()
         require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
-    decision = Decision(states[0], options.read(workspace, task_id), branch_confirmed=any_branch)
+    decision = Decision(
+        states[0],
+        options.read(workspace, task_id),
+        branch_confirmed=any_branch,
+        only=tuple(_below_top(workspace, path) for path in only),
+    )
     recorded = record_decision(workspace, task_id, decision, run)
     if not undo:
         return show_recorded(call, recorded)
     call.print(f"Rejected {task_id}.")
     return show_undo(call, undo_task(workspace, task_id))
+
+
+def _below_top(workspace: Workspace, path: str) -> str:
+    return os.path.relpath(workspace.environment.cwd / path, workspace.repo.top)
 
 
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]) -> Workspace:

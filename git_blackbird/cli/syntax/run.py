@@ -102,6 +102,13 @@ decide = CommandSpec(
     flag("With --reject: take the change back, as `git blackbird undo` does.", "--undo"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),
     Option(
+        ["--files", "only"],
+        type=text,
+        multiple=True,
+        metavar="PATH",
+        help="Approve the change at this file or folder alone; repeatable.",
+    ),
+    Option(
         ["--run", "run_id"],
         metavar="RUN",
         help="Decide only if this is still the task's run.",

@@ -25,6 +25,7 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
+from git_blackbird.controller.runs.changes import part_of
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
@@ -129,6 +130,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         require_requestable(workspace, state.history(task.id), run)
     runs = workspace.runs_to_decide(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
+    if decision.only:
+        pair = part_of(workspace, pair, decision.only)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:

@@ -31,7 +31,7 @@ from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import run_task
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
@@ -56,6 +56,13 @@ def _digest(question: RightsQuestion) -> str:
 
 
 T = TypeVar("T")
+
+
+_ELSEWHERE = "finish it in that worktree, or retry it there to give it up"
+
+
+class BegunElsewhereError(LockedError):
+    """A task has begun in another worktree of the repository, and does not start twice."""
 
 
 class Engine:
@@ -98,7 +105,10 @@ class Engine:
         return {source: self.context_of(reviewer_of(self.workspace, source)) for source in Source}
 
     async def run_task(self, instruction: Instruction) -> Stop | None:
-        """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
+        """Run an agent on a task.
+
+        Raises AgentUnavailableError, NotAgreedError, RequestError, and BegunElsewhereError for a new start.
+        """
         task_id = instruction.task.id
         if instruction.resumes is None:
             agent = chosen_agent(self.workspace)
@@ -109,7 +119,9 @@ class Engine:
         await self.require_consent(context)
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
-        if task_id not in self.touched:
+        if instruction.resumes is None:
+            self.require_begun_here(task_id)
+        elif task_id not in self.touched:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
@@ -117,6 +129,11 @@ class Engine:
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
+
+    def require_begun_here(self, task_id: TaskId) -> None:
+        """Raise BegunElsewhereError for a task that has begun in another worktree."""
+        for other in runs_elsewhere(self.workspace, {task_id}):
+            raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
         """Run an agent in the session of an action; stop where that agent cannot start."""

@@ -3,17 +3,19 @@
 import asyncio
 import contextlib
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier, submodule_states
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
@@ -178,3 +180,23 @@ def beside_change(runs: Iterable[Run]) -> Summary:
         )
     submodules = tuple(joined[path] for path in sorted(joined))
     return Summary(outside=tuple(moves[-MAX_OUTSIDE:]), submodules=submodules)
+
+
+def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) -> TreePair:
+    """Return a change at some files and folders alone.
+
+    Raises RequestError where the change is not known, and for a path where it has nothing.
+    """
+    if pair is None:
+        raise RequestError("the change is not known, so no part of it can be approved")
+    carrier = Carrier(workspace.repo, HIDDEN)
+    left = set(carrier.changed_paths(*pair))
+    for name in only:
+        path = b"" if name == "." else os.fsencode(name) + b"/"
+        named = {each for each in carrier.changed_paths(*pair) if (each + b"/").startswith(path)}
+        if not named:
+            raise RequestError(
+                f"the change has no file {quoted(name)}", hint="`git blackbird runs TASK` names its files"
+            )
+        left -= named
+    return carrier.without(pair, left)

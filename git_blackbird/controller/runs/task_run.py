@@ -38,6 +38,7 @@ from git_blackbird.controller.runs.guard import (
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
@@ -53,7 +54,7 @@ from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import session_lock
+from git_blackbird.storage.locks import session_lock, task_lock
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
@@ -75,7 +76,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
-        _hold_session(context.workspace, context.ui, initial_run),
+        _hold(context.workspace, context.ui, initial_run),
         scratch_dir(context.workspace.paths, initial_run.id) as folder,
     ):
         return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
@@ -120,15 +121,18 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
 
 
 @contextlib.contextmanager
-def _hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
-    """Hold the session of a run that is about to begin, against copies of this worktree.
+def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree, and its task.
 
-    Where the user has no place for the lock, that is said and the run goes on. Raises LockedError.
+    Other worktrees of the repository do not start the task meanwhile. Where the user has no place for the
+    lock on the session, that is said and the run goes on. Raises LockedError.
     """
+    holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
     with contextlib.ExitStack() as stack:
+        if any(other_worktrees(workspace.repo)):
+            stack.enter_context(task_lock(workspace.repo.common_dir, run.task_id, holder))
         config = global_config_path(workspace.environment.environ)
         if run.provider_session_ref is not None and config is not None:
-            holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
             try:
                 lock = session_lock(
                     config.with_name("sessions"), run.provider, run.provider_session_ref, holder

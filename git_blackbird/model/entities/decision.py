@@ -111,13 +111,15 @@ class Decision:
     """A decision; ``feedback`` holds the text of a change request, unchanged.
 
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
-    change as it was shown, which the decision is about; None where it was not shown.
+    change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
+    the change that are approved, below the top of the worktree, files or folders; all of it without any.
     """
 
     state: DecisionState
     feedback: str | None = None
     branch_confirmed: bool = False
     shown: TreePair | None = None
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

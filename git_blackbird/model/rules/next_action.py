@@ -39,6 +39,7 @@ class CallScope:
     asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
     for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
+    ``elsewhere``: tasks that it does not start, since they have begun in another worktree.
     """
 
     only: frozenset[TaskId] | None = None
@@ -49,10 +50,13 @@ class CallScope:
     is_reviewed: bool = False
     tried: tuple[TaskId, ...] = ()
     widens: bool = False
+    elsewhere: frozenset[TaskId] = frozenset()
 
     def widened(self) -> "CallScope":
         """Return the scope after *approve and continue*."""
-        return CallScope(asked=self.asked, carries=self.carries, tried=self.tried) if self.widens else self
+        if not self.widens:
+            return self
+        return CallScope(asked=self.asked, carries=self.carries, tried=self.tried, elsewhere=self.elsewhere)
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
@@ -195,7 +199,8 @@ def _start(state: PlanState, call: CallScope) -> StartTask | None:
     if not call.may_start:
         return None
     waiting = (task for task in state.plan.leaves() if task.status == Status.TODO and call.covers(task.id))
-    return next((StartTask(task) for task in waiting if may_start(state, task)), None)
+    here = (task for task in waiting if task.id not in call.elsewhere)
+    return next((StartTask(task) for task in here if may_start(state, task)), None)
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:

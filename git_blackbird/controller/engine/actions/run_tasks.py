@@ -8,7 +8,7 @@ from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.decisions.checkpoint import change_of
-from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.engine import BegunElsewhereError, Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.engine.stops import interrupted_stop, undeliverable_stop
 from git_blackbird.controller.plan.status_changes import reset_task
@@ -40,7 +40,10 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
-    """Start a task; one that changed since the turn began is named and left to the next turn."""
+    """Start a task; one that changed since the turn began is named and left to the next turn.
+
+    One that has begun in another worktree is named and passed over, unless this call is about it alone.
+    """
     workspace, task = engine.workspace, action.task
     if workspace.reviews_changes:
         # Fail before the work is done where its reviewers are missing.
@@ -54,6 +57,17 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     except StaleTaskError as error:
         warn(engine.ui, error.message, task.id)
         return None
+    except BegunElsewhereError as error:
+        if engine.scope.only == frozenset({task.id}):
+            raise
+        warn(engine.ui, error.message, task.id, error.hint)
+        left = engine.scope.starts_left
+        engine.scope = replace(
+            engine.scope,
+            elsewhere=engine.scope.elsewhere | {task.id},
+            starts_left=None if left is None else left + 1,
+        )
+        return None
 
 
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:
@@ -62,6 +76,7 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
     await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
+    engine.require_begun_here(task.id)
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
         state = workspace.plan_state()
