@@ -44,6 +44,18 @@ def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
         (folder / _OWNER).write_bytes(os.fsencode(paths.private))
         yield folder
     finally:
+        _remove_tree(folder)
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder with everything in it, read-only folders included."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for place, names, _ in os.walk(folder):
+            for inner in (Path(place, name) for name in names):
+                if not inner.is_symlink():
+                    with contextlib.suppress(OSError):
+                        inner.chmod(0o700)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -55,7 +67,7 @@ def sweep_scratch_dirs(paths: Paths) -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{RUN_FOLDER_PREFIX}*"):
         with contextlib.suppress(OSError):  # it is someone else's
             if (folder / _OWNER).read_bytes() == os.fsencode(paths.private):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove_tree(folder)
 
 
 def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:

@@ -231,8 +231,8 @@ def count_check_requests(runs: Sequence[Run], run: Run) -> int:
     """Count how often a failed check was sent back before this run, since a person's last change request."""
     requests = [
         earlier.requested_by
-        for earlier in runs[: runs.index(run)]
-        if earlier.decision_state is DecisionState.CHANGES_REQUESTED
+        for earlier in runs
+        if earlier.sort_key < run.sort_key and earlier.decision_state is DecisionState.CHANGES_REQUESTED
     ]
     persons = [index for index, by in enumerate(requests, 1) if by is None]
     return requests[persons[-1] if persons else 0 :].count(BY_CHECK)

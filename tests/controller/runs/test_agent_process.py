@@ -1,11 +1,16 @@
 """What a killed agent leaves at the top of the worktree is removed, and nothing else."""
 
 import os
+import stat
+import tempfile
 from pathlib import Path
 
-from git_blackbird.controller.runs.agent_process import remove_litter
+import pytest
+
+from git_blackbird.controller.runs.agent_process import remove_litter, scratch_dir
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.storage.paths import Paths
 
 STARTED = 1_800_000_000
 RUN = Run(
@@ -36,3 +41,19 @@ def test_a_link_or_a_file_of_that_name_stays(tmp_path: Path) -> None:
     remove_litter(tmp_path, RUN, (".codex", ".agents"))
     assert (tmp_path / ".codex").is_symlink()
     assert (tmp_path / ".agents").is_file()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_read_only_folders_and_what_links_lead_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o500)
+    with scratch_dir(Paths(tmp_path, tmp_path), RunId("1" * 16)) as folder:
+        inner = folder / "cache" / "module"
+        inner.mkdir(parents=True)
+        (inner / "file").touch()
+        (folder / "link").symlink_to(mine)
+        inner.chmod(0o500)
+        inner.parent.chmod(0o500)
+    assert not folder.exists()
+    assert stat.S_IMODE(mine.stat().st_mode) == 0o500

@@ -225,7 +225,8 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
         is_due = stored.decision_required and not is_reviewed
         return checked.awaiting_decision(now) if is_due else checked
     history = workspace.store.records.history(stored.task_id)
-    checked = checked.with_fields(RunFields(review_state=ReviewState.SKIPPED if is_reviewed else None))
+    if is_reviewed:
+        checked = checked.with_fields(RunFields(review_state=ReviewState.SKIPPED))
     if count_check_requests(runs_in_change(history), stored) >= config.max_rounds or why_not_resumable(
         workspace, history, stored
     ):
