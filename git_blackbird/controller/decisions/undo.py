@@ -100,8 +100,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 def _why_nothing(history: History) -> str:
     undone = undone_runs(history.own)
     if undone:
-        at, task_id = undone[-1].undone_at, undone[-1].task_id
-        return f"it was taken back at {at}; {task_command('redo', task_id, remark='brings it back')}"
+        return task_command("redo", undone[-1].task_id, remark="brings back what was taken back")
     return "`git blackbird runs` shows what tasks changed"
 
 

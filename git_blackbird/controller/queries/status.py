@@ -196,6 +196,8 @@ def why_failed(history: History) -> str | None:
     """Say why a task's last run failed, as far as its record tells."""
     if history.latest is None:
         return None
+    if history.latest.undone_at is not None:
+        return "its change was taken back"
     is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
     return "rejected" if is_rejected else history.latest.error
 
