@@ -86,6 +86,16 @@ def test_one_that_fails_is_shown_and_can_be_sent_to_the_agent(trial: Trial, tmp_
     assert verdict(trial)["outcome"] == "passed"
 
 
+def test_the_checkpoint_shows_it_and_offers_to_send_it(trial: Trial, tmp_path: Path) -> None:
+    trial.command("cat >>seen; echo new >new.txt")
+    check(trial, "printf '\\033[31mto out\\n'; test ! -e new.txt", tmp_path)
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    said = trial.expect(3, "execute", stdin="3\n\n")
+    assert "Run status: success\nCheck: failed: exit 1\n  to out\n" in said
+    assert "A blank first line asks for what the check printed.\n" in said
+    assert "The check of your change failed (exit 1)" in (trial.repo / "seen").read_text()
+
+
 def test_shown_alone_it_keeps_nothing_from_being_done(trial: Trial, tmp_path: Path) -> None:
     trial.command("echo new >new.txt")
     check(trial, "test ! -e new.txt", tmp_path)
@@ -117,7 +127,8 @@ def test_after_the_last_round_a_person_decides(trial: Trial, tmp_path: Path) -> 
     assert "a decision is due: the check still fails after 1 change request (check.maxRounds)" in said
     assert len(trial.records("a")) == 2
     assert trial.statuses() == {"a": "waiting_user"}
-    assert "no task" not in trial.expect(3, "execute", "--no-input")
+    assert "its check failed: exit 1" in trial.expect(0, "status")
+    trial.expect(3, "execute", "--no-input")
     assert len(trial.records("a")) == 2
     trial.expect(0, "decide", "a", "--approve")
     assert trial.statuses() == {"a": "done"}

@@ -42,7 +42,7 @@ class DuePending(StepView, _PendingFields):
     """Something that a person is asked for."""
 
     why: str | None = field(
-        "Why a decision is due, where it is not for the checkpoint alone.",
+        "What speaks against an approval: nothing was changed, or the check failed.",
         using=decision_reason,
         default=None,
         exclude_if=is_none,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import LiveRun, StatusReport, next_verdict
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
@@ -156,9 +156,12 @@ def reviews_said(owed: PendingItem) -> str | None:
 
 
 def decision_reason(owed: PendingItem) -> str | None:
-    """Say why a decision is due whatever the checkpoints; None where nothing but a checkpoint asks for it."""
-    is_unchanged = owed.kind is PendingKind.DECISION and owed.run is not None and owed.run.no_change
-    return NO_CHANGE if is_unchanged else None
+    """Say what speaks against an approval: nothing was changed, or the check failed; None where nothing."""
+    if owed.kind is not PendingKind.DECISION or owed.run is None:
+        return None
+    if owed.run.no_change:
+        return NO_CHANGE
+    return None if owed.run.failed_check is None else f"its check {check_word(owed.run.failed_check)}"
 
 
 def unwatched_words(one: LiveRun) -> str:

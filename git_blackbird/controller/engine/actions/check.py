@@ -100,8 +100,8 @@ class _Check:
             return known
         if self.engine.is_interrupted:
             return None
-        what = "" if which == "head" else " fails; checking its base"
-        inform(self.engine.ui, f"checking {task_id}{what}: {clean_line(self.command)}", task_id)
+        what = task_id if which == "head" else f"the base of {task_id}"
+        inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
         result = await self._result(tree, which)
         if result is not None and result.outcome is not CheckOutcome.BROKEN:
             save_check(workspace.paths, result)
