@@ -8,14 +8,17 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
-from git_blackbird.model.entities.change import TreePair
+
+# The process that makes commits needs no models.
+if TYPE_CHECKING:
+    from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
 
@@ -45,9 +48,11 @@ def save_run_ref(
         pygit2.settings.enable_fsync_gitdir(False)
 
 
-def load_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> TreePair | None:
+def load_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> "TreePair | None":
     """Return the trees of such a reference; None if it is not there, or has one tree only."""
     import pygit2  # noqa: PLC0415 - slow to load
+
+    from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
 
     with using_objects(repo):
         reference = open_libgit2(repo).references.get(f"{_OURS}{purpose}/{run_id}")
