@@ -2,12 +2,14 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from git_blackbird.model.base.system import tick_of
 from tests.git.support import ODD
-from tests.support import commit, git, write
+from tests.support import commit, git, wait_until, write
 from tests.trial.program import Trial
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
@@ -85,6 +87,86 @@ def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(t
     trial.expect(0, "resume", "a", "-m", "more", "--no-input")
     trial.expect(0, "undo", "a")
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
+
+
+def test_what_was_in_the_way_may_be_gone_when_it_is_repeated(trial: Trial) -> None:
+    work(trial, "a", "seq 1 9 >lib; echo a >new.txt")
+    work(trial, "b", "sed -i s/5/B/ lib")
+    assert "left as it is: lib: later edits overlap with it" in trial.expect(0, "undo", "a")
+    assert "nothing of a can be taken back\n- lib: later edits" in trial.expect(1, "undo", "a")
+    trial.expect(0, "undo", "b")
+    assert "took back the change of a: 1 file\n" in trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert ((trial.repo / "lib").read_text(), changed(trial)) == (
+        "".join(f"{number}\n" for number in range(1, 10)),
+        ["?? lib", "?? new.txt"],
+    )
+
+
+def test_where_all_of_it_has_to_be_left_the_task_stays_as_it_is(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt")
+    edit(trial, 3, "mine")
+    output = trial.expect(1, "undo", "a")
+    assert output.startswith(
+        "error: nothing of a can be taken back\n- old.txt: later edits overlap with it\n"
+    )
+    assert trial.statuses()["a"] == "done"
+
+
+def test_one_that_was_cut_off_is_completed_and_brought_back_in_full(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    # As if it had been killed before it was recorded; then a file that it had taken back is edited.
+    (path,) = (trial.repo / ".blackbird" / "runs" / "a").glob("*.json")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in record.items() if name != "undone_at"}))
+    edit(trial, 15, "mine")
+    trial.expect(0, "undo", "a")
+    trial.expect(0, "redo", "a")
+    text = LINES.replace("line 3\n", "a\n").replace("line 15\n", "mine\n")
+    assert ((trial.repo / "old.txt").read_text(), (trial.repo / "new.txt").read_text()) == (text, "a\n")
+
+
+def test_files_that_were_ignored_before_the_run_are_no_part_of_its_change(trial: Trial) -> None:
+    write(trial.repo, {".gitignore": ".blackbird\nblackbird.plan.json\n.env\n", ".env": "secret\n"})
+    git(trial.repo, "commit", "-q", "-a", "-m", "ignore it")
+    written = (trial.repo / ".env").stat().st_ctime_ns
+    wait_until(lambda: time.time_ns() > written + 2 * tick_of(written))
+    work(trial, "a", "sed -i /.env/d .gitignore; echo a >new.txt; echo a >.env.sample")
+    files = trial.records("a")[0]["review_summary"]["files"]
+    assert files == [".env.sample", ".gitignore", "new.txt"]
+    trial.expect(0, "undo", "a")
+    assert (trial.repo / ".env").read_text() == "secret\n"
+    assert changed(trial) == []
+
+
+def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
+    trial.command("sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    hook = trial.repo / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    output = trial.expect(0, "undo", "a")
+    assert "warning: this is in the worktree only, not committed: not today" in output
+    assert trial.statuses()["a"] == "failed"
+    hook.unlink()
+    assert "committed as" in trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert changed(trial) == []
+
+
+def test_redo_commits_only_what_a_commit_took_back(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; git commit -q -a -m agent; echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert git(trial.repo, "show", "--format=%s", "--name-only", "HEAD").split() == ["Redo", '"A"', "old.txt"]
+    assert changed(trial) == ["?? new.txt"]
 
 
 def test_twice_is_an_error_that_names_redo_and_so_is_redo_of_nothing(trial: Trial) -> None:

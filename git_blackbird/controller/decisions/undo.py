@@ -1,7 +1,9 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses
@@ -11,18 +13,19 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
-from git_blackbird.git.worktree.log import commit_of_run, commits_in_head
-from git_blackbird.git.worktree.merging import before_attempt, merge_changes
-from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
+from git_blackbird.git.worktree.log import commit_of_run, commits_in_head, find_commit
+from git_blackbird.git.worktree.merging import Merged, before_attempt, merge_changes, with_attempt
+from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
+from git_blackbird.model.entities.decision import runs_since_undo, undone_runs
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunFields, runs_since_undo, undone_runs
+from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
@@ -52,14 +55,26 @@ class UndoResult:
     is_dry_run: bool = False
 
 
+class _Commit(NamedTuple):
+    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook."""
+
+    oid: str | None = None
+    why_not: str | None = None
+    is_refused: bool = False
+
+
+_NO_COMMIT = _Commit()
+_MAX_NAMED = 20
+
+
 def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
     """Take out of the worktree what the runs of a task changed in it.
 
     Each run is taken back by a three-way merge, the last one first: what anyone did since stays, and a path
     where that overlaps is left alone. Where the branch has commits of the change, a commit takes them back.
     A task that was done counts as failed then. Repeating it after a crash completes it. Raises RequestError
-    where there is nothing to take back, SnapshotError, WriteBackError, LockedError, and UnusableError where
-    git does not commit.
+    where there is nothing to take back, or all of it has to be left, SnapshotError, WriteBackError,
+    LockedError.
     """
     return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
 
@@ -89,7 +104,11 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if task.status in _UNFINISHED:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
+    undone = undone_runs(history.own)
     runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    if not runs and undone and (undone[-1].undo_left or undone[-1].undo_uncommitted):
+        # What was in the way may be gone.
+        runs = [run for run in undone if run.has_changed_files]
     if not runs:
         raise RequestError(
             f"{task.id} has changed nothing that could be taken back", hint=_why_nothing(history)
@@ -108,7 +127,8 @@ def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     history = state.history(task.id)
     runs = [run for run in undone_runs(history.own) if run.has_changed_files]
     if not runs:
-        raise RequestError(f"nothing of {task.id} was taken back")
+        hint = task_command("undo", task.id, remark="takes its change back, or completes that")
+        raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
     later = runs_since_undo(history.own)
     if any(run.tree_pair is None or run.has_changed_files for run in later):
         hint = task_command("undo", task.id, remark="takes back what it did since")
@@ -128,32 +148,46 @@ class _Undo:
         repo = self.workspace.repo
         attempt = load_run_ref(repo, self._marked.id, "undo")
         changes = self._changes(attempt)
-        expected = take_signatures(
-            repo, frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
-        )
-        before = snapshot(self.workspace, since=changes[0].base).tree
-        merged = merge_changes(repo, before, changes)
+        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
+        expected = take_signatures(repo, paths)
+        taken = snapshot(self.workspace, since=changes[0].base)
+        before = taken.tree
+        unread = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
+        merged = merge_changes(repo, before, changes, unread)
         if dry_run:
             return self._result(TreePair(before, merged.tree), merged.left)
-        # An undo may have been cut off after it wrote some of the files.
-        began = (
-            before
-            if attempt is None
-            else before_attempt(repo, before, changes[0] if self.is_redo else attempt)
-        )
+        # An undo or redo may have been cut off after it wrote some of the files.
+        made = changes[0] if self.is_redo else attempt
+        began = before if made is None else before_attempt(repo, before, made)
+        self._require_some(merged, before, began)
         if not self.is_redo:
-            # What is in the worktree now stays reachable, whatever comes.
-            save_run_ref(repo, self._marked.id, began, merged.tree, purpose="undo")
+            self._keep(TreePair(began, merged.tree), attempt)
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
+        left = {**merged.left, **refused}
         if refused and not self.is_redo:
-            save_run_ref(
-                repo, self._marked.id, *self._without(TreePair(began, merged.tree), refused), purpose="undo"
-            )
-        oid, why = self._commit(self._without(TreePair(began, merged.tree), refused))
-        self._record()
+            self._keep(self._without(TreePair(began, merged.tree), refused), attempt)
+        commit = self._commit(self._without(TreePair(began, merged.tree), refused))
+        self._record(left, commit)
         written = self._without(TreePair(before, merged.tree), refused)
-        return self._result(written, {**merged.left, **refused}, oid, why, is_dry_run=False)
+        return self._result(written, left, commit, is_dry_run=False)
+
+    def _require_some(self, merged: Merged, before: str, began: str) -> None:
+        """Raise RequestError where every path has to be left as it is."""
+        is_again = not self.is_redo and self._marked.undone_at is not None
+        if merged.tree == before and merged.left and (began == before or is_again):
+            verb = "brought back" if self.is_redo else "taken back"
+            listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
+            more = [f"and {len(listed) - _MAX_NAMED} more"] if len(listed) > _MAX_NAMED else []
+            why = "\n".join(f"- {line}" for line in (*listed[:_MAX_NAMED], *more))
+            hint = "change these files by hand, or take back what was done to them since first"
+            raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
+
+    def _keep(self, pair: TreePair, attempt: TreePair | None) -> None:
+        """Keep what is in the worktree now and what it is to be: it stays reachable, whatever comes."""
+        repo = self.workspace.repo
+        whole = pair if attempt is None else with_attempt(repo, pair, attempt)
+        save_run_ref(repo, self._marked.id, *whole, purpose="undo")
 
     def _changes(self, attempt: TreePair | None) -> list[TreePair]:
         """Return what to bring into the worktree, in this order."""
@@ -176,26 +210,35 @@ class _Undo:
         back = Carrier(self.workspace.repo, HIDDEN).without(TreePair(pair.head, pair.base), refused)
         return TreePair(pair.base, back.base)
 
-    def _commit(self, written: TreePair) -> tuple[str | None, str | None]:
+    def _commit(self, written: TreePair) -> _Commit:
         """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
-        workspace = self.workspace
-        if written.is_empty or not self._commits_in_head():
-            return None, None
-        plan = plan_commit(workspace.repo, written, written.head)
+        workspace, run_id = self.workspace, self._marked.id
+        wanted = self._to_commit(written)
+        if wanted.is_empty:
+            return _Commit()
+        plan = plan_commit(workspace.repo, wanted, written.head)
         if plan.obstacles or not plan.edits:
-            return None, "; ".join(plan.obstacles) or None
-        run_id = self._marked.id
+            return _Commit(why_not="; ".join(plan.obstacles) or None)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
         try:
             with approval_lock(workspace.paths, run_id) as right:
                 created = commit_in_subprocess(workspace.repo, plan, message, f"undo-{run_id}", right)
         except CommitRefusedError as error:
-            command = task_command("redo" if self.is_redo else "undo", self.task.id)
-            raise UnusableError(
-                f"the files are as wanted, but git did not commit that\n{error.message}",
-                hint=f"resolve that, then repeat `{command}`",
-            ) from error
-        return created.oid, created.left_behind
+            again = task_command("redo" if self.is_redo else "undo", self.task.id)
+            return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
+        return _Commit(created.oid, created.left_behind)
+
+    def _to_commit(self, written: TreePair) -> TreePair:
+        """Return what of it is to be committed: a redo commits what a commit took back, and no more."""
+        nothing = TreePair(written.head, written.head)
+        if not self.is_redo:
+            return written if self._commits_in_head() else nothing
+        made = self._marked.undo_commit
+        if made is None or find_commit(self.workspace.repo, made) is None:
+            return nothing
+        carrier = Carrier(self.workspace.repo, HIDDEN)
+        committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
+        return carrier.without(written, carrier.changed_paths(*written) - committed)
 
     def _commits_in_head(self) -> bool:
         repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).head_commit
@@ -205,19 +248,28 @@ class _Undo:
         # That of a killed approval is in no record.
         return any(commit_of_run(repo, run.id, began) for run in self.runs)
 
-    def _record(self) -> None:
-        now = None if self.is_redo else self.workspace.environment.timestamp()
+    def _record(self, left: Mapping[bytes, str], commit: _Commit) -> None:
+        """Note it on the record. What could not be brought back in full counts as taken back still."""
+        is_back = self.is_redo and not left and not commit.is_refused
+        made = self._marked.undo_commit if self.is_redo else commit.oid or self._marked.undo_commit
+        fields = RunFields(
+            undone_at=None if is_back else self._marked.undone_at or self.workspace.environment.timestamp(),
+            undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
+            undo_commit=None if is_back else made,
+            undo_uncommitted=commit.is_refused or None,
+        )
         with self.workspace.transaction() as transaction:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
-            transaction.save_run(stored.with_fields(RunFields(undone_at=now)))
+            transaction.save_run(stored.with_fields(fields))
             save_statuses(self.workspace, transaction)
+        if is_back:
+            delete_run_ref(self.workspace.repo, self._marked.id, "undo")
 
     def _result(
         self,
         written: TreePair,
         left: Mapping[bytes, str],
-        commit: str | None = None,
-        uncommitted: str | None = None,
+        commit: _Commit = _NO_COMMIT,
         *,
         is_dry_run: bool = True,
     ) -> UndoResult:
@@ -231,8 +283,8 @@ class _Undo:
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
             dependents=tuple(_ran_after(self.state, self.task, self._marked)),
-            commit=commit,
-            uncommitted=uncommitted,
+            commit=commit.oid,
+            uncommitted=commit.why_not,
             is_dry_run=is_dry_run,
         )
 

@@ -12,10 +12,11 @@ from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
-from git_blackbird.git.worktree.changes import Carrier, submodule_states
+from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
@@ -200,3 +201,13 @@ def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) ->
             )
         left -= named
     return carrier.without(pair, left)
+
+
+def without_earlier_files(workspace: Workspace, run: Run, pair: TreePair) -> TreePair:
+    """Return the change of a run without files that were there before it, but ignored.
+
+    A run that changes what git ignores has not added them. Raises UnusableError.
+    """
+    began = parse_timestamp(run.started_at)
+    earlier = files_before(workspace.repo, pair, began)
+    return Carrier(workspace.repo, HIDDEN).without(pair, earlier) if earlier else pair

@@ -9,7 +9,14 @@ from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
-from git_blackbird.controller.runs.changes import OwnChange, own_change, own_legs, snapshot, submodules
+from git_blackbird.controller.runs.changes import (
+    OwnChange,
+    own_change,
+    own_legs,
+    snapshot,
+    submodules,
+    without_earlier_files,
+)
 from git_blackbird.controller.runs.guard import agent_ended, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -194,6 +201,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
             pair = TreePair(run.base_tree, after.tree)
             with trace.measured(Phase.SUMMARY, run.task_id):
                 own = _own_change(workspace, ui, run, pair, log_end)
+                own = own._replace(pair=without_earlier_files(workspace, run, own.pair))
                 summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
             fields = fields.with_fields(RunFields(base_tree=own.pair.base))
     except GitStoppedError:

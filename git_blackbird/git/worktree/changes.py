@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,11 @@ from git_blackbird.git.core.repository import ALONE, Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
+from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.entities.change import SubmoduleChange, TreePair
 from git_blackbird.model.entities.commits import HeadMove
+
+_SKEW_NANOSECONDS = 2_000_000_000
 
 Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
 
@@ -44,6 +48,28 @@ def changed_paths(repo: Repository, pair: TreePair) -> frozenset[bytes]:
 def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
     """Return mode and object id at ``path`` in ``tree``; None if there is none or it is a directory."""
     return TreeStore(repo).entry(tree, path)
+
+
+def files_before(repo: Repository, pair: TreePair, began: int) -> frozenset[bytes]:
+    """Return the added files of a change that were in the worktree already at a time in nanoseconds.
+
+    They were ignored then, or in a repository of their own. Nothing is known where the file system has
+    another clock than this program. Call this right after the later snapshot.
+    """
+    try:
+        behind = time.time_ns() - repo.private_dir.stat().st_ctime_ns
+    except OSError:
+        return frozenset()
+    if not -_SKEW_NANOSECONDS < behind < _SKEW_NANOSECONDS:
+        return frozenset()
+    trees, found = TreeStore(repo), set[bytes]()
+    for path in trees.changed_paths(*pair):
+        if trees.entry(pair.base, path) is None:
+            with contextlib.suppress(OSError):
+                changed = (repo.top / os.fsdecode(path)).lstat().st_ctime_ns
+                if changed + tick_of(changed) < began:
+                    found.add(path)
+    return frozenset(found)
 
 
 def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
@@ -9,6 +10,7 @@ from git_blackbird.model.entities.change import TreePair
 
 _OVERLAPS = "later edits overlap with it"
 _REPOSITORY = "it is or was a repository of its own"
+_NOTHING: Mapping[bytes, str] = MappingProxyType({})
 _IN_THE_WAY = "another file or folder is in its place"
 
 
@@ -20,14 +22,20 @@ class Merged:
     left: Mapping[bytes, str]
 
 
-def merge_changes(repo: Repository, tree: str, changes: Iterable[TreePair]) -> Merged:
+def merge_changes(
+    repo: Repository,
+    tree: str,
+    changes: Iterable[TreePair],
+    unknown: Mapping[bytes, str] = MappingProxyType({}),
+) -> Merged:
     """Apply changes to a tree, one after the other; a path where one does not apply stays as it was.
 
+    So do paths that the tree does not have as they are, ``unknown``, each with the reason.
     Raises UnusableError if an object is missing or cannot be written.
     """
     merge = _Merge(repo, TreeStore(repo), tree)
     for change in changes:
-        merge.apply(change)
+        merge.apply(change, unknown)
     return merge.result()
 
 
@@ -42,6 +50,17 @@ def before_attempt(repo: Repository, tree: str, attempt: TreePair) -> str:
     return trees.edited(tree, {path: trees.entry(attempt.base, path) for path in made})
 
 
+def with_attempt(repo: Repository, pair: TreePair, attempt: TreePair) -> TreePair:
+    """Return a pair of trees that also has what an earlier attempt changed, as that had it."""
+    trees = TreeStore(repo)
+    paths = list(trees.changed_paths(*attempt))
+    base, head = (
+        trees.edited(tree, {path: trees.entry(side, path) for path in paths})
+        for tree, side in zip(pair, attempt, strict=True)
+    )
+    return TreePair(base, head)
+
+
 @dataclass
 class _Merge:
     repo: Repository
@@ -53,11 +72,14 @@ class _Merge:
     def entry(self, path: bytes) -> TreeEntry | None:
         return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
 
-    def apply(self, change: TreePair) -> None:
+    def apply(self, change: TreePair, unknown: Mapping[bytes, str]) -> None:
         both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
         for path in sorted(self.trees.changed_paths(*change)):
             before, after = (self.trees.entry(side, path) for side in change)
             now = self.entry(path)
+            if path in unknown:
+                self.left[path] = unknown[path]
+                continue
             if now == after:
                 continue
             if SUBMODULE in {entry.mode for entry in (before, now, after) if entry is not None}:

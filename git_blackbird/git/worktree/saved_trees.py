@@ -48,6 +48,11 @@ def save_run_ref(
         pygit2.settings.enable_fsync_gitdir(False)
 
 
+def delete_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> None:
+    """Delete such a reference, if it is there. Raises GitError."""
+    _update_refs(repo, f"delete {_OURS}{purpose}/{run_id}\n")
+
+
 def load_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> "TreePair | None":
     """Return the trees of such a reference; None if it is not there, or has one tree only."""
     import pygit2  # noqa: PLC0415 - slow to load

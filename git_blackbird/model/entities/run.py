@@ -1,6 +1,5 @@
 """A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -181,7 +180,9 @@ class RunFields(Record):
     ``end_branch`` what HEAD was at when it ended. ``base_submodules`` are digests of uncommitted changes in
     submodules when it began. ``base_tree`` includes what others committed meanwhile: it is not part of the
     change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
-    ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree.
+    ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree,
+    ``undo_left`` the paths that were left as they are, ``undo_commit`` the commit that was made for it;
+    ``undo_uncommitted``: git refused to make one.
     ``check``: what the user's check says of the change up to this run.
     """
 
@@ -256,6 +257,9 @@ class RunFields(Record):
     notes: tuple[str, ...] = ()
     no_change: bool | None = None
     undone_at: str | None = None
+    undo_left: tuple[str, ...] = ()
+    undo_commit: ObjectId | None = None
+    undo_uncommitted: bool | None = None
     check: CheckResult | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
@@ -381,19 +385,3 @@ class Run(RunFields):
             return parse_timestamp(self.started_at), self.id
         except ValueError:
             return 0, self.id
-
-
-def runs_since_undo(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Return the runs after the last whose change was taken back."""
-    return tuple(runs[len(_up_to_undone(runs)) :])
-
-
-def undone_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Return the runs whose change was taken back last."""
-    undone = _up_to_undone(runs)
-    return undone[len(_up_to_undone(undone[:-1])) :]
-
-
-def _up_to_undone(runs: Sequence[Run]) -> tuple[Run, ...]:
-    ends = [end for end, run in enumerate(runs, 1) if run.undone_at is not None]
-    return tuple(runs[: ends[-1]]) if ends else ()
