@@ -209,5 +209,5 @@ def without_earlier_files(workspace: Workspace, run: Run, pair: TreePair) -> Tre
     A run that changes what git ignores has not added them. Raises UnusableError.
     """
     began = parse_timestamp(run.started_at)
-    earlier = files_before(workspace.repo, pair, began)
+    earlier = files_before(workspace.repo, pair, began, workspace.environment.now())
     return Carrier(workspace.repo, HIDDEN).without(pair, earlier) if earlier else pair

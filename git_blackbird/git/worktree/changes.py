@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,14 +49,14 @@ def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
     return TreeStore(repo).entry(tree, path)
 
 
-def files_before(repo: Repository, pair: TreePair, began: int) -> frozenset[bytes]:
-    """Return the added files of a change that were in the worktree already at a time in nanoseconds.
+def files_before(repo: Repository, pair: TreePair, began: int, now: int) -> frozenset[bytes]:
+    """Return the added files of a change that were in the worktree already when it ``began``.
 
-    They were ignored then, or in a repository of their own. Nothing is known where the file system has
-    another clock than this program. Call this right after the later snapshot.
+    They were ignored then, or in a repository of their own. Times are nanoseconds; nothing is known where
+    the file system has another clock. Call this right after the later snapshot.
     """
     try:
-        behind = time.time_ns() - repo.private_dir.stat().st_ctime_ns
+        behind = now - repo.private_dir.stat().st_ctime_ns
     except OSError:
         return frozenset()
     if not -_SKEW_NANOSECONDS < behind < _SKEW_NANOSECONDS:
