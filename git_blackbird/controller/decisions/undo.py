@@ -167,7 +167,7 @@ class _Undo:
         left = {**merged.left, **refused}
         if refused and not self.is_redo:
             self._keep(self._without(TreePair(began, merged.tree), refused), attempt)
-        commit = self._commit(self._without(TreePair(began, merged.tree), refused))
+        commit = self._commit(self._without(TreePair(began, merged.tree), refused), is_whole=not refused)
         self._record(left, commit)
         written = self._without(TreePair(before, merged.tree), refused)
         return self._result(written, left, commit, is_dry_run=False)
@@ -210,12 +210,15 @@ class _Undo:
         back = Carrier(self.workspace.repo, HIDDEN).without(TreePair(pair.head, pair.base), refused)
         return TreePair(pair.base, back.base)
 
-    def _commit(self, written: TreePair) -> _Commit:
+    def _commit(self, written: TreePair, *, is_whole: bool) -> _Commit:
         """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
         workspace, run_id = self.workspace, self._marked.id
         wanted = self._to_commit(written)
         if wanted.is_empty:
             return _Commit()
+        again = task_command("redo" if self.is_redo else "undo", self.task.id)
+        if not is_whole:
+            return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
         plan = plan_commit(workspace.repo, wanted, written.head)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
@@ -224,7 +227,6 @@ class _Undo:
             with approval_lock(workspace.paths, run_id) as right:
                 created = commit_in_subprocess(workspace.repo, plan, message, f"undo-{run_id}", right)
         except CommitRefusedError as error:
-            again = task_command("redo" if self.is_redo else "undo", self.task.id)
             return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
         return _Commit(created.oid, created.left_behind)
 
