@@ -17,8 +17,8 @@ from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.decision import runs_since_undo
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.undo import runs_since_undo
 
 _MAX_NAMED = 20
 

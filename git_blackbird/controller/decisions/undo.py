@@ -22,11 +22,11 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
-from git_blackbird.model.entities.decision import runs_since_undo, undone_runs
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.locks import approval_lock
