@@ -28,6 +28,13 @@ def work(trial: Trial, task: str, script: str) -> None:
     trial.expect(0, "execute", "--no-input", task)
 
 
+def approve_with_commit(trial: Trial, script: str) -> None:
+    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
+    trial.command(script)
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+
+
 def changed(trial: Trial) -> list[str]:
     return git(trial.repo, "status", "--porcelain", "-uall").splitlines()
 
@@ -142,10 +149,7 @@ def test_files_that_were_ignored_before_the_run_are_no_part_of_its_change(trial:
 
 
 def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: Trial) -> None:
-    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
-    trial.command("sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
-    trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
     hook = trial.repo / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
@@ -185,10 +189,7 @@ def test_twice_is_an_error_that_names_redo_and_so_is_redo_of_nothing(trial: Tria
 
 
 def test_commits_of_the_change_are_taken_back_by_a_commit(trial: Trial) -> None:
-    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
-    trial.command("sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
-    trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
     before = git(trial.repo, "rev-parse", "HEAD")
     commit(trial.repo, {"mine.txt": "mine\n"}, "mine")
     write(trial.repo, {"staged.txt": "staged\n"})
@@ -209,10 +210,7 @@ def test_commits_of_the_change_are_taken_back_by_a_commit(trial: Trial) -> None:
 
 
 def test_what_cannot_be_committed_is_in_the_worktree_and_said(trial: Trial) -> None:
-    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
-    trial.command("sed -i 's/line 3$/a/' old.txt")
-    trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt")
     edit(trial, 15, "mine")
     output = trial.expect(0, "undo", "a")
     assert (

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,14 +29,20 @@ def linked(trial: Trial, tmp_path: Path) -> Trial:
     return linked
 
 
-def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, tmp_path: Path) -> None:
+def start_and_hold(trial: Trial, tmp_path: Path) -> tuple["subprocess.Popen[str]", Path, str]:
+    """Start a task whose agent works until its pipe is written to; return what others are told of it, too."""
     go = tmp_path / "go"
     os.mkfifo(go)
     trial.command(f"echo agent >new.txt; touch {tmp_path}/ready; read -r _ <{go}")
     process = trial.start("execute", "a", "--no-input")
     wait_until((tmp_path / "ready").exists)
     (run,) = trial.records("a")
-    live = f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
+    return process, go, f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
+
+
+def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, tmp_path: Path) -> None:
+    process, go, live = start_and_hold(trial, tmp_path)
+    (run,) = trial.records("a")
     assert f"in other worktrees\n  a  {live}\n" in linked.expect(0, "status")
     assert f"in other worktrees\n  a  {live}\n" in linked.expect(0, "show", "a")
     assert "in other worktrees" not in linked.expect(0, "show", "b")
@@ -51,13 +58,8 @@ def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, 
 
 
 def test_a_task_does_not_start_twice(trial: Trial, linked: Trial, tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    os.mkfifo(go)
-    trial.command(f"echo agent >new.txt; touch {tmp_path}/ready; read -r _ <{go}")
-    process = trial.start("execute", "a", "--no-input")
-    wait_until((tmp_path / "ready").exists)
+    process, go, live = start_and_hold(trial, tmp_path)
     (run,) = trial.records("a")
-    live = f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
     hint = "hint: finish it in that worktree, or retry it there to give it up\n"
     linked.command("echo agent >new.txt")
     for command in ("execute", "restart"):

@@ -42,6 +42,7 @@ from git_blackbird.git.core.process import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
+from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -196,10 +197,7 @@ def _back_to(branch: OtherBranch) -> str:
 
 def _obstructed(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan) -> ApprovalRefusedError:
     task, pair = approval.task, approval.pair
-    lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
-    if len(plan.obstacles) > _MAX_NAMED:
-        lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")
-    why = "\n".join(lines)
+    why = f"its change cannot be committed yet\n{bulleted_lines(plan.obstacles, _MAX_NAMED)}"
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
     if pair is None or not plan.later_edits:

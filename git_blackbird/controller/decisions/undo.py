@@ -1,7 +1,7 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,11 +18,11 @@ from git_blackbird.git.worktree.merging import Merged, before_attempt, merge_cha
 from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
-from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.entities.status import Status
@@ -110,17 +110,11 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
         # What was in the way may be gone.
         runs = [run for run in undone if run.has_changed_files]
     if not runs:
-        raise RequestError(
-            f"{task.id} has changed nothing that could be taken back", hint=_why_nothing(history)
-        )
+        next_step = "`git blackbird runs` shows what tasks changed"
+        if undone:
+            next_step = task_command("redo", task.id, remark="brings back what was taken back")
+        raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)
     return runs[::-1]
-
-
-def _why_nothing(history: History) -> str:
-    undone = undone_runs(history.own)
-    if undone:
-        return task_command("redo", undone[-1].task_id, remark="brings back what was taken back")
-    return "`git blackbird runs` shows what tasks changed"
 
 
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
@@ -164,13 +158,15 @@ class _Undo:
             self._keep(TreePair(began, merged.tree), attempt)
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
-        left = {**merged.left, **refused}
-        if refused and not self.is_redo:
-            self._keep(self._without(TreePair(began, merged.tree), refused), attempt)
-        commit = self._commit(self._without(TreePair(began, merged.tree), refused), is_whole=not refused)
+        left, after = {**merged.left, **refused}, merged.tree
+        if refused:
+            written = TreePair(merged.tree, before)
+            after = Carrier(repo, HIDDEN).without(written, refused).base
+            if not self.is_redo:
+                self._keep(TreePair(began, after), attempt)
+        commit = self._commit(TreePair(began, after), is_whole=not refused)
         self._record(left, commit)
-        written = self._without(TreePair(before, merged.tree), refused)
-        return self._result(written, left, commit, is_dry_run=False)
+        return self._result(TreePair(before, after), left, commit, is_dry_run=False)
 
     def _require_some(self, merged: Merged, before: str, began: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
@@ -178,8 +174,7 @@ class _Undo:
         if merged.tree == before and merged.left and (began == before or is_again):
             verb = "brought back" if self.is_redo else "taken back"
             listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
-            more = [f"and {len(listed) - _MAX_NAMED} more"] if len(listed) > _MAX_NAMED else []
-            why = "\n".join(f"- {line}" for line in (*listed[:_MAX_NAMED], *more))
+            why = bulleted_lines(listed, _MAX_NAMED)
             hint = "change these files by hand, or take back what was done to them since first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
@@ -204,11 +199,6 @@ class _Undo:
     def _marked(self) -> Run:
         """The last of the runs, on whose record it is noted."""
         return self.runs[-1] if self.is_redo else self.runs[0]
-
-    def _without(self, pair: TreePair, refused: Iterable[bytes]) -> TreePair:
-        """Return the pair with the later tree as the earlier one at the paths that could not be written."""
-        back = Carrier(self.workspace.repo, HIDDEN).without(TreePair(pair.head, pair.base), refused)
-        return TreePair(pair.base, back.base)
 
     def _commit(self, written: TreePair, *, is_whole: bool) -> _Commit:
         """Commit what was written if the branch has commits of the change; say why not where it cannot be."""

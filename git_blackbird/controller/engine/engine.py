@@ -105,10 +105,7 @@ class Engine:
         return {source: self.context_of(reviewer_of(self.workspace, source)) for source in Source}
 
     async def run_task(self, instruction: Instruction) -> Stop | None:
-        """Run an agent on a task.
-
-        Raises AgentUnavailableError, NotAgreedError, RequestError, and BegunElsewhereError for a new start.
-        """
+        """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
         task_id = instruction.task.id
         if instruction.resumes is None:
             agent = chosen_agent(self.workspace)
@@ -119,9 +116,7 @@ class Engine:
         await self.require_consent(context)
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
-        if instruction.resumes is None:
-            self.require_begun_here(task_id)
-        elif task_id not in self.touched:
+        if instruction.resumes is not None and task_id not in self.touched:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
@@ -130,7 +125,7 @@ class Engine:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
 
-    def require_begun_here(self, task_id: TaskId) -> None:
+    def require_not_elsewhere(self, task_id: TaskId) -> None:
         """Raise BegunElsewhereError for a task that has begun in another worktree."""
         for other in runs_elsewhere(self.workspace, {task_id}):
             raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)

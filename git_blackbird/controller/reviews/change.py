@@ -255,15 +255,7 @@ def _complete(
 
 def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
     if follows is ReviewFollowUp.FIX:
-        return run.with_fields(
-            RunFields(
-                decision_state=DecisionState.CHANGES_REQUESTED,
-                decision_requested_at=now,
-                decision_resolved_at=now,
-                decision_feedback=render_fix_request(merged),
-                requested_by=BY_REVIEWERS,
-            )
-        )
+        return run.requesting_changes(now, render_fix_request(merged), BY_REVIEWERS)
     if follows is ReviewFollowUp.ASK and not run.decision_required:
         return run.awaiting_decision(now).with_fields(RunFields(escalated=True))
     return run.awaiting_decision(now) if run.decision_required else run

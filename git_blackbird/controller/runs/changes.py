@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.core.repository import head, open_libgit2
+from git_blackbird.git.core.repository import open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
@@ -156,19 +156,6 @@ def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     )
 
 
-def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:
-    """Name the paths that others' commits changed during the runs or since, each with the newest commit."""
-    moves = [move for run in runs for move in _moves_in(run)]
-    moves += [move for before, run in itertools.pairwise(runs) for move in _moves_before(before, run)]
-    now, last = head(workspace.repo).commit, runs[-1].end_commit if runs else None
-    if now is not None and last not in {None, now}:
-        moves.append(HeadMove(last, now))
-    if not moves:
-        return {}
-    carrier = Carrier(workspace.repo, HIDDEN)
-    return {path: move.new for move in moves for path in carrier.changed_by(move.old, move.new)}
-
-
 def beside_change(runs: Iterable[Run]) -> Summary:
     """Return what others did to HEAD during several runs, oldest first, and these runs to submodules."""
     summaries = [run.review_summary for run in runs if run.review_summary is not None]
@@ -191,10 +178,11 @@ def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) ->
     if pair is None:
         raise RequestError("the change is not known, so no part of it can be approved")
     carrier = Carrier(workspace.repo, HIDDEN)
-    left = set(carrier.changed_paths(*pair))
+    changed = carrier.changed_paths(*pair)
+    left = set(changed)
     for name in only:
         path = b"" if name == "." else os.fsencode(name) + b"/"
-        named = {each for each in carrier.changed_paths(*pair) if (each + b"/").startswith(path)}
+        named = {each for each in changed if (each + b"/").startswith(path)}
         if not named:
             raise RequestError(
                 f"the change has no file {quoted(name)}", hint="`git blackbird runs TASK` names its files"

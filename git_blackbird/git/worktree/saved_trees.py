@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
+Purpose = Literal["runs", "undo"]
 
 
 def save_run_ref(
-    repo: Repository, run_id: str, base: str, head: str | None, purpose: Literal["runs", "undo"] = "runs"
+    repo: Repository, run_id: str, base: str, head: str | None, purpose: Purpose = "runs"
 ) -> None:
     """Point the reference of a run at a tree with the entries ``base`` and ``head``.
 
@@ -36,7 +37,7 @@ def save_run_ref(
     entries = {b"base": TreeEntry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = TreeEntry(DIRECTORY, head)
-    tree, name = TreeStore(repo).save(entries), f"{_OURS}{purpose}/{run_id}"
+    tree, name = TreeStore(repo).save(entries), _name(run_id, purpose)
     try:
         # As git does: without it a power cut may leave an empty file.
         pygit2.settings.enable_fsync_gitdir(True)
@@ -48,22 +49,26 @@ def save_run_ref(
         pygit2.settings.enable_fsync_gitdir(False)
 
 
-def delete_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> None:
+def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
     """Delete such a reference, if it is there. Raises GitError."""
-    _update_refs(repo, f"delete {_OURS}{purpose}/{run_id}\n")
+    _update_refs(repo, f"delete {_name(run_id, purpose)}\n")
 
 
-def load_run_ref(repo: Repository, run_id: str, purpose: Literal["runs", "undo"]) -> "TreePair | None":
+def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair | None":
     """Return the trees of such a reference; None if it is not there, or has one tree only."""
     import pygit2  # noqa: PLC0415 - slow to load
 
     from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
 
     with using_objects(repo):
-        reference = open_libgit2(repo).references.get(f"{_OURS}{purpose}/{run_id}")
+        reference = open_libgit2(repo).references.get(_name(run_id, purpose))
         entries = {} if reference is None else TreeStore(repo).load(str(reference.peel(pygit2.Tree).id))
     base, head = (entries.get(name) for name in (b"base", b"head"))
     return None if base is None or head is None else TreePair(base.oid, head.oid)
+
+
+def _name(run_id: str, purpose: Purpose) -> str:
+    return f"{_OURS}{purpose}/{run_id}"
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Format money, tokens, durations, changes and paths; light, because reading commands import it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, takewhile
@@ -30,6 +30,12 @@ from git_blackbird.model.rules.status import StatusChange
 OUTSIDE = "HEAD moved during the run; not part of the change:"
 OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
 MAX_LISTED = 10
+
+
+def bulleted_lines(items: Sequence[str], most: int) -> str:
+    """Return a line for each of the first items, and one that counts the others."""
+    more = [f"and {len(items) - most} more"] if len(items) > most else []
+    return "\n".join(f"- {item}" for item in (*items[:most], *more))
 
 
 def counted(number: int, what: str) -> str:

@@ -274,6 +274,18 @@ class RunFields(Record):
             )
         )
 
+    def requesting_changes(self, at: str, feedback: str, by: str) -> Self:
+        """Return a copy with a change request that no person made."""
+        return self.with_fields(
+            RunFields(
+                decision_state=DecisionState.CHANGES_REQUESTED,
+                decision_requested_at=at,
+                decision_resolved_at=at,
+                decision_feedback=feedback,
+                requested_by=by,
+            )
+        )
+
     def superseded(self, at: str, by: str) -> Self:
         """Return a copy superseded by a run, a command or whatever ``by`` names."""
         return self.with_fields(RunFields(superseded_at=at, superseded_by=by))

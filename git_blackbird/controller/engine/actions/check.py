@@ -33,7 +33,6 @@ from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
     CheckOutcome,
     CheckResult,
-    DecisionState,
     ReviewState,
     Run,
     RunFields,
@@ -232,12 +231,4 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
     ):
         escalated = RunFields(escalated=None if stored.decision_required else True)
         return checked.awaiting_decision(now).with_fields(escalated)
-    return checked.with_fields(
-        RunFields(
-            decision_state=DecisionState.CHANGES_REQUESTED,
-            decision_requested_at=now,
-            decision_resolved_at=now,
-            decision_feedback=render_check_request(failed),
-            requested_by=BY_CHECK,
-        )
-    )
+    return checked.requesting_changes(now, render_check_request(failed), BY_CHECK)

@@ -50,23 +50,20 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
         engine.contexts_of_reviewers()
     if is_work_deferred(workspace, engine.ui, task.id):
         return None
+    try:
+        engine.require_not_elsewhere(task.id)
+    except BegunElsewhereError as error:
+        if engine.scope.only == frozenset({task.id}):
+            raise
+        warn(engine.ui, error.message, task.id, error.hint)
+        engine.scope = replace(engine.scope, elsewhere=engine.scope.elsewhere | {task.id})
+        return None
     if (left := engine.scope.starts_left) is not None:
         engine.scope = replace(engine.scope, starts_left=left - 1)
     try:
         return await engine.run_task(order_start(workspace, state, task, None))
     except StaleTaskError as error:
         warn(engine.ui, error.message, task.id)
-        return None
-    except BegunElsewhereError as error:
-        if engine.scope.only == frozenset({task.id}):
-            raise
-        warn(engine.ui, error.message, task.id, error.hint)
-        left = engine.scope.starts_left
-        engine.scope = replace(
-            engine.scope,
-            elsewhere=engine.scope.elsewhere | {task.id},
-            starts_left=None if left is None else left + 1,
-        )
         return None
 
 
@@ -76,7 +73,7 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
     await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
-    engine.require_begun_here(task.id)
+    engine.require_not_elsewhere(task.id)
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
         state = workspace.plan_state()
