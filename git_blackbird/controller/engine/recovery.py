@@ -140,7 +140,8 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     _stop_orphans(workspace, ui, run)
     place = place_of(workspace, run)
     if place is not None:
-        _tidy(place, run)
+        with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+            remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -160,19 +161,14 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     if place is not None:
         trees = snapshot_and_summarize(place, ui, run)
     save_finished_run(workspace, ui, run, lost.with_fields(trees))
+    if place is not None:
+        stop_tracking(place)
+        forget_trace(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if run.superseded_at is None else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
-
-
-def _tidy(place: Workspace, run: Run) -> None:
-    """Remove what a killed run left where it worked."""
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
-    stop_tracking(place)
-    forget_trace(place)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
