@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -164,3 +165,104 @@ def test_a_file_that_counts_for_nothing_stops_no_task_when_it_is_written_again(s
     assert [one.path for one in Store(store.paths).records.history(OTHER).unconfirmed] == [str(new)]
     new.unlink()
     assert Store(store.paths).records.history(OTHER).unconfirmed == ()
+
+
+MANY = TaskId("many")
+# More than a run looks at in its end.
+RECORDS = [f"{number:016x}.json" for number in range(2500)]
+
+
+@pytest.fixture
+def large(store: Store) -> Store:
+    folder = store.paths.task_runs(MANY)
+    folder.mkdir()
+    for name in RECORDS:
+        (folder / name).write_text("{}")
+    time.sleep(0.15)
+    return store
+
+
+def turn(store: Store, run: Run = RUN) -> WatchEnd | None:
+    """Close a run after which another follows at once."""
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(RunFields(status=RunStatus.SUCCESS)))
+        return transaction.pause_watch(run)
+
+
+def test_a_run_that_follows_another_does_not_look_at_every_record(large: Store) -> None:
+    begin(large)
+    looks: list[str] = []
+
+    def count(event: str, arguments: tuple[object, ...]) -> None:
+        if is_counting and event == "os.listdir":
+            looks.append(str(arguments[0]))
+
+    is_counting = False
+    sys.addaudithook(count)
+    is_counting = True
+    assert turn(large) == WatchEnd()
+    is_counting = False
+    assert str(large.paths.task_runs(MANY)) not in looks
+    assert large.ledger.is_watching()
+
+
+def test_what_one_of_many_runs_rewrote_in_place_counts_for_nothing(large: Store) -> None:
+    second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
+    begin(large)
+    path = large.paths.record(OTHER, EARLIER.id)
+    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
+    time.sleep(0.15)
+    assert turn(large) == WatchEnd()
+    (fault,) = Store(large.paths).records.history(OTHER).faults
+    with large.transaction() as transaction:
+        transaction.save_run(second)
+        transaction.begin_watch(second)
+    assert Store(large.paths).records.history(OTHER).faults == (fault,)
+    # Something else makes its folder one that changed.
+    new = large.paths.record(OTHER, RunId("f" * 16))
+    new.write_text("{}")
+    found = turn(large, second)
+    assert found is not None
+    assert [one.path for one in found.rewritten] == [fault.path]
+    assert [one.run_id for one in found.unconfirmed] == [second.id]
+    assert str(RUN.id) in fault.what
+    assert end(large) == WatchEnd()
+    history = Store(large.paths).records.history(OTHER)
+    assert (history.runs, len(history.faults), len(history.unconfirmed)) == ((), 1, 1)
+
+
+def test_all_records_are_looked_at_once_no_run_follows(large: Store) -> None:
+    begin(large)
+    path = large.paths.task_runs(MANY) / RECORDS[0]
+    path.write_text("[]")
+    assert turn(large) == WatchEnd()
+    found = end(large)
+    assert found is not None
+    assert [fault.path for fault in found.rewritten] == [str(path)]
+
+
+def test_a_record_that_was_removed_is_named_once(large: Store) -> None:
+    begin(large)
+    path = large.paths.task_runs(MANY) / RECORDS[0]
+    path.unlink()
+    assert turn(large) == WatchEnd(removed=(str(path),))
+    assert end(large) == WatchEnd()
+
+
+def test_a_kill_between_two_runs_forgets_nothing(large: Store, tmp_path: Path) -> None:
+    begin(large)
+    path = large.paths.record(OTHER, EARLIER.id)
+    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
+    step, killed = 1, True
+    while killed:
+        place = tmp_path / f"step-{step}"
+        place.mkdir()
+        paths = make_layout(place)
+        shutil.copytree(large.paths.state_root, paths.state_root, dirs_exist_ok=True)
+        shutil.copytree(large.paths.private, paths.private)
+        killed = run_killed(lambda paths=paths: turn(Store(paths)), step)  # type: ignore[misc]
+        assert end(Store(paths)) is not None
+        history = Store(paths).records.history(OTHER)
+        assert (history.runs, [Path(fault.path).name for fault in history.faults]) == ((), [path.name])
+        step += 1
+    assert step > 4

@@ -95,9 +95,10 @@ class Loop:
                 stop = await self._turn(look_again, self._next)
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
-        drop_arrived(workspace)
-        # No agent is at work from here on, a review may just have been interrupted.
-        settle_watch(workspace, engine.ui)
+        finally:
+            drop_arrived(workspace)
+            # No agent is at work from here on, a review may just have been interrupted.
+            settle_watch(workspace, engine.ui)
         state = workspace.plan_state()
         notify_waiting(workspace, engine.ui, state, engine.scope, stop)
         stop = stop.with_options(workspace.call_options)
@@ -132,6 +133,9 @@ class Loop:
         if self._engine.is_interrupted:
             return interrupted_stop()
         action, state = self._choose(state)
+        # Records are watched on only from one agent to the next: whatever else follows takes its time.
+        if not isinstance(action, StartTask) and settle_watch(self._workspace, self._engine.ui):
+            return None
         return await perform(self._engine, action, state)
 
     def _choose(self, state: PlanState) -> tuple[NextAction, PlanState]:

@@ -51,6 +51,7 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
         # By the records alone: an agent whose program was killed may have broken the plan as well.
         for run in _lost_runs(workspace, workspace.store.records.histories()):
             _close_lost(workspace, ui, run, scope)
+        settle_watch(workspace, ui)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
@@ -73,7 +74,6 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(workspace, transaction)
-    settle_watch(workspace, ui)
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
