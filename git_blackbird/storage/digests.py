@@ -100,14 +100,10 @@ class DigestStore:
         """
         known = self.load()
         if known.is_whole or len(_names_in(str(self._paths.runs))) <= _MANY_TASKS:
-            self.accept(known, self.look(known), now)
+            self.save(known, Known(now, True, self._digests_at(known, self.look(known))))
         else:
             beside = self._listed(record.parent.relative_to(self._paths.state).as_posix())
             self.save(known, Known(now, False, self._digests_at(known, Look([], [*beside]))))
-
-    def accept(self, known: Known, look: Look, now: int) -> None:
-        """Bring the digests up to date, as of ``now``, by a look that was taken after. Raises SaveError."""
-        self.save(known, Known(now, True, self._digests_at(known, look)))
 
     def complete(self, look: Look) -> None:
         """Add the digests that were left out; what changed since then is read again by the next run."""
@@ -120,8 +116,8 @@ class DigestStore:
         others = {one.folder: self._digests_in(known, one) for one in look.others}
         return {folder: known.folders[folder] for folder in look.same} | others
 
-    def touched(self, known: Known, look: Look, since: int) -> Iterator[tuple[str, int]]:
-        """Yield the path of each file that changed since then, or is not among the known ones, and when."""
+    def touched(self, known: Known, look: Look) -> Iterator[tuple[str, int]]:
+        """Yield the path of each file that changed since the known ones, or is not among them, and when."""
         state, folders, lstat = f"{self._paths.state}/", known.folders, os.lstat
         for folder in look.same:
             for name in folders[folder]:
@@ -130,12 +126,8 @@ class DigestStore:
                     found = lstat(state + place)
                 except OSError:
                     continue
-                if found.st_ctime_ns >= since or stat.S_ISLNK(found.st_mode):
+                if found.st_ctime_ns >= known.at or stat.S_ISLNK(found.st_mode):
                     yield place, changed_at(state + place)
-        yield from self.in_changed_folders(known, look)
-
-    def in_changed_folders(self, known: Known, look: Look) -> Iterator[tuple[str, int]]:
-        """Yield the path of each file in a folder that is not the same, and when it changed."""
         for one in look.others:
             yield from ((f"{one.folder}/{name}", self._changed(known, one, name)) for name in one.names)
 

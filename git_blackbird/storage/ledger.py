@@ -1,8 +1,7 @@
 """Detect record files that something else wrote while agents were at work.
 
-Three files in the git directory, away from agents: the digests of all records when the last run began, or
-ended where another may follow; those that our commands have written since (only until none follows); and the
-files that nobody has confirmed.
+Three files in the git directory, away from agents: the digests of all records when the last run began, those
+that our commands have written since (only while a run is at work), and the files that nobody has confirmed.
 """
 
 import contextlib
@@ -38,7 +37,7 @@ from git_blackbird.storage.files import load_inside, write_private
 from git_blackbird.storage.paths import Paths
 
 _REMOVED = ""
-# What a run pays at its end to find records that were rewritten in place, which no folder tells.
+# What a run pays at most to find what was written beside it.
 _LOOKS_OF_A_RUN = 1000
 P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
@@ -61,10 +60,10 @@ class _State(NamedTuple):
 
 
 class _Header(Record):
-    """The first line of the log of files that our commands wrote since a time, and the watched runs."""
+    """The first line of the log of files that our commands wrote."""
 
+    run: CheckedRunId
     since: int
-    runs: tuple[tuple[int, CheckedRunId], ...]
 
 
 class Ledger:
@@ -135,22 +134,20 @@ class Ledger:
     def begin(self, run_id: RunId, record: Path) -> None:
         """Accept all record files as they are now, and note what our commands write from now on.
 
-        Call this once the run's own ``record`` is saved; while others are watched, it is watched with them.
-        Raises SaveError.
+        Call this once the run's own ``record`` is saved; while another run is watched, so is this. Raises
+        SaveError.
         """
         self.refresh()
-        now = _moment(record)
+        began = record.lstat().st_ctime_ns
+        now = began - tick_of(began)
         if self._state.watched is not None:
             append_durably(self._paths.written_records, f"\n{json.dumps([now, run_id])}\n".encode())
-        else:
-            self._digests.accept_all(now, record)
-            self._begin_log(((now, run_id),), now)
-
-    def _begin_log(self, runs: tuple[tuple[int, RunId], ...], since: int) -> None:
-        header = json.dumps({"since": since, "runs": runs}) + "\n"
+            return
+        self._digests.accept_all(now, record)
+        self._marks = None
+        header = json.dumps({"run": run_id, "since": now}) + "\n"
         # No agent outlives a power cut, so this need not.
         write_private(self._paths.written_records, header.encode())
-        self._marks = None
 
     def note(self, path: Path, data: bytes | None) -> None:
         """Note new content of a file, or None for its removal, before the write; only while a run is at work.
@@ -163,25 +160,15 @@ class Ledger:
             # End a line that a crash cut off: it was noted and never written.
             append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
 
-    def pause(self, record: Path) -> WatchEnd | None:
-        """Do as ``end`` once a run's own ``record`` is saved, but spare many files in unchanged folders.
+    def pause(self) -> WatchEnd | None:
+        """Do as ``end`` for a run that another may follow at once, unless that costs one run too much.
 
-        These stay watched, so that what rewrote them in place is found when they are read, or by ``end``.
+        Then all that something else writes counts for nothing until ``end`` finds it.
         """
         self.refresh()
         watched = self._state.watched
-        if (
-            watched is None
-            or not watched.is_whole
-            or len(watched.before) <= _LOOKS_OF_A_RUN * len(watched.runs)
-        ):
-            return self.end()
-        known = self._digests.load()
-        look, now = self._digests.look(known), _moment(record)
-        found = self._compare(watched, known, look, self._digests.in_changed_folders(known, look))
-        self._digests.accept(known, look, now)
-        self._begin_log(watched.runs, now)
-        return found
+        is_dear = watched is not None and len(watched.before) > _LOOKS_OF_A_RUN * len(watched.runs)
+        return WatchEnd() if is_dear else self.end()
 
     def end(self) -> WatchEnd | None:
         """Compare all record files with the noted ones, save the differences, and stop noting.
@@ -189,25 +176,18 @@ class Ledger:
         None if nothing was noted. Raises SaveError.
         """
         self.refresh()
-        watched = self._state.watched
+        watched, before = self._state
         if watched is None:
             return None
         known = self._digests.load()
         look = self._digests.look(known)
-        found = self._compare(watched, known, look, self._digests.touched(known, look, watched.since))
-        self._digests.complete(look)
-        self._paths.written_records.unlink(missing_ok=True)
-        self._marks = None
-        return found
-
-    def _compare(
-        self, watched: WatchedRun, known: Known, look: Look, touched: Iterator[tuple[str, int]]
-    ) -> WatchEnd:
-        before = self._state.unconfirmed
-        unconfirmed = dict(self._all_unconfirmed(touched))
+        unconfirmed = dict(self._all_unconfirmed(known, look))
         if unconfirmed != before:
             self._save_unconfirmed(unconfirmed)
         removed = self._removed(known, watched, look)
+        self._digests.complete(look)
+        self._paths.written_records.unlink(missing_ok=True)
+        self._marks = None
         new = [
             self._named(place, content)
             for place, content in unconfirmed.items()
@@ -221,9 +201,9 @@ class Ledger:
             tuple(str(self._paths.state / place) for place in removed),
         )
 
-    def _all_unconfirmed(self, touched: Iterator[tuple[str, int]]) -> Iterator[tuple[str, Unconfirmed]]:
+    def _all_unconfirmed(self, known: Known, look: Look) -> Iterator[tuple[str, Unconfirmed]]:
         """Return every unconfirmed file; unchanged ones are not read."""
-        files = dict(touched)
+        files = dict(self._digests.touched(known, look))
         files |= {
             place: changed_at(self._paths.state / place)
             for place in self._state.unconfirmed
@@ -267,14 +247,13 @@ class Ledger:
         """Read the noted files. If the log is missing or broken, behave as if no run were at work."""
         try:
             first, *lines = self._paths.written_records.read_text(errors="replace").split("\n")
-            header = _Header.from_json(first.encode())
+            header = _Header.model_validate(json.loads(first))
         except (OSError, ValueError):
             return None
         known = self._digests.load()
-        # They are later if a crash kept ``pause`` from beginning the log anew.
-        if known.at < header.since or not header.runs:
+        if known.at != header.since:
             return None
-        runs = [*header.runs]
+        runs = [(header.since, header.run)]
         written: dict[str, tuple[str, ...]] = {}
         for line in lines:
             # A crash may have cut one off.
@@ -302,12 +281,6 @@ class Ledger:
     def _save(self, path: Path, value: Mapping[str, Any]) -> None:
         save_durably(path, json.dumps(value).encode())
         self._marks = None
-
-
-def _moment(record: Path) -> int:
-    """Return a time before which nothing has the time of a record that was just saved, or a later one."""
-    saved = record.lstat().st_ctime_ns
-    return saved - tick_of(saved)
 
 
 def _is_untouched(state: _State, place: str, changed: int) -> bool:

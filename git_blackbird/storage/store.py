@@ -215,10 +215,10 @@ class Transaction:
         """
         self._store.ledger.begin(run.id, record_path(self._paths, run))
 
-    def pause_watch(self, run: Run) -> WatchEnd | None:
-        """Do as ``end_watch`` for a run whose record is saved, but leave what is costly for it to find."""
+    def pause_watch(self) -> WatchEnd | None:
+        """Do as ``end_watch``, or leave it to that if there are very many records and a run may follow."""
         self._feedback = None
-        return self._store.ledger.pause(record_path(self._paths, run))
+        return self._store.ledger.pause()
 
     def end_watch(self) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -168,7 +169,7 @@ def test_a_file_that_counts_for_nothing_stops_no_task_when_it_is_written_again(s
 
 
 MANY = TaskId("many")
-# More than a run looks at in its end.
+# More than two runs look at in their end.
 RECORDS = [f"{number:016x}.json" for number in range(2500)]
 
 
@@ -183,86 +184,76 @@ def large(store: Store) -> Store:
 
 
 def turn(store: Store, run: Run = RUN) -> WatchEnd | None:
-    """Close a run after which another follows at once."""
+    """Close a run after which another may follow at once."""
     with store.transaction() as transaction:
         transaction.save_run(run.with_fields(RunFields(status=RunStatus.SUCCESS)))
-        return transaction.pause_watch(run)
+        return transaction.pause_watch()
 
 
-def test_a_run_that_follows_another_does_not_look_at_every_record(large: Store) -> None:
-    begin(large)
-    looks: list[str] = []
+def folders_listed(work: Callable[[], object]) -> set[str]:
+    listed: list[str] = []
 
     def count(event: str, arguments: tuple[object, ...]) -> None:
-        if is_counting and event == "os.listdir":
-            looks.append(str(arguments[0]))
+        if is_counting and event in {"os.listdir", "os.scandir"}:
+            listed.append(str(arguments[0]))
 
-    is_counting = False
-    sys.addaudithook(count)
     is_counting = True
-    assert turn(large) == WatchEnd()
+    sys.addaudithook(count)
+    work()
     is_counting = False
-    assert str(large.paths.task_runs(MANY)) not in looks
-    assert large.ledger.is_watching()
+    return set(listed)
 
 
-def test_what_one_of_many_runs_rewrote_in_place_counts_for_nothing(large: Store) -> None:
+def test_a_run_that_another_may_follow_looks_at_no_other_records_if_they_are_many(large: Store) -> None:
+    begin(large)
+    second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
+    with large.transaction() as transaction:
+        assert folders_listed(transaction.pause_watch) == set()
+        transaction.save_run(second)
+        assert folders_listed(lambda: transaction.begin_watch(second)) == set()
+        assert str(large.paths.runs) in folders_listed(transaction.end_watch)
+
+
+def test_what_one_of_many_runs_wrote_counts_for_nothing_at_any_time(large: Store) -> None:
     second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
     begin(large)
-    path = large.paths.record(OTHER, EARLIER.id)
+    path, new = large.paths.record(OTHER, EARLIER.id), large.paths.record(TaskId("new"), EARLIER.id)
     path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
     time.sleep(0.15)
     assert turn(large) == WatchEnd()
     (fault,) = Store(large.paths).records.history(OTHER).faults
+    assert str(RUN.id) in fault.what
     with large.transaction() as transaction:
         transaction.save_run(second)
         transaction.begin_watch(second)
-    assert Store(large.paths).records.history(OTHER).faults == (fault,)
-    # Something else makes its folder one that changed.
-    new = large.paths.record(OTHER, RunId("f" * 16))
+    new.parent.mkdir()
     new.write_text("{}")
-    found = turn(large, second)
-    assert found is not None
-    assert [one.path for one in found.rewritten] == [fault.path]
-    assert [one.run_id for one in found.unconfirmed] == [second.id]
-    assert str(RUN.id) in fault.what
-    assert end(large) == WatchEnd()
-    history = Store(large.paths).records.history(OTHER)
-    assert (history.runs, len(history.faults), len(history.unconfirmed)) == ((), 1, 1)
-
-
-def test_all_records_are_looked_at_once_no_run_follows(large: Store) -> None:
-    begin(large)
-    path = large.paths.task_runs(MANY) / RECORDS[0]
-    path.write_text("[]")
-    assert turn(large) == WatchEnd()
+    (large.paths.task_runs(MANY) / RECORDS[0]).unlink()
+    assert turn(large, second) == WatchEnd()
+    assert Store(large.paths).records.history(OTHER).faults == (fault,)
     found = end(large)
+    assert found is not None
+    assert (found.rewritten, [one.run_id for one in found.unconfirmed]) == ((fault,), [second.id])
+    assert found.removed == (str(large.paths.task_runs(MANY) / RECORDS[0]),)
+    assert Store(large.paths).records.history(OTHER).faults == (fault,)
+    assert Store(large.paths).records.history(TaskId("new")).runs == ()
+
+
+def test_a_kill_after_the_first_of_many_runs_forgets_nothing(large: Store) -> None:
+    begin(large)
+    path = large.paths.record(OTHER, EARLIER.id)
+    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
+    turn(large)
+    found = end(Store(large.paths))
     assert found is not None
     assert [fault.path for fault in found.rewritten] == [str(path)]
 
 
-def test_a_record_that_was_removed_is_named_once(large: Store) -> None:
-    begin(large)
-    path = large.paths.task_runs(MANY) / RECORDS[0]
-    path.unlink()
-    assert turn(large) == WatchEnd(removed=(str(path),))
-    assert end(large) == WatchEnd()
-
-
-def test_a_kill_between_two_runs_forgets_nothing(large: Store, tmp_path: Path) -> None:
-    begin(large)
-    path = large.paths.record(OTHER, EARLIER.id)
-    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
-    step, killed = 1, True
-    while killed:
-        place = tmp_path / f"step-{step}"
-        place.mkdir()
-        paths = make_layout(place)
-        shutil.copytree(large.paths.state_root, paths.state_root, dirs_exist_ok=True)
-        shutil.copytree(large.paths.private, paths.private)
-        killed = run_killed(lambda paths=paths: turn(Store(paths)), step)  # type: ignore[misc]
-        assert end(Store(paths)) is not None
-        history = Store(paths).records.history(OTHER)
-        assert (history.runs, [Path(fault.path).name for fault in history.faults]) == ((), [path.name])
-        step += 1
-    assert step > 4
+def test_after_enough_runs_all_records_are_looked_at(large: Store) -> None:
+    for number in range(3):
+        run = RUN.with_fields(RunFields(id=RunId(f"{number:016x}")))
+        with large.transaction() as transaction:
+            transaction.save_run(run)
+            transaction.begin_watch(run)
+        assert turn(large, run) == WatchEnd()
+        assert large.ledger.is_watching() == (number < 2)
