@@ -17,6 +17,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.stops import (
@@ -30,7 +31,8 @@ from git_blackbird.controller.engine.stops import (
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
-from git_blackbird.controller.runs.task_run import run_task
+from git_blackbird.controller.runs.task_run import name_left_out, run_task
+from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
@@ -112,18 +114,27 @@ class Engine:
         else:
             agent = find_agent_for_run(self.workspace, instruction.resumes)
             require_session_name(agent, instruction.resumes)
-        context = self.context_of(agent)
-        await self.require_consent(context)
+        await self.require_consent(self.context_of(agent))
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
         if instruction.resumes is not None and task_id not in self.touched:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
-        run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
+        context = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
+        run = None
+        if context is not None:
+            run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
+
+    def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
+        """Return the context of a run on a task, where it is to work."""
+        place = open_place(self.workspace, instruction.task.id, instruction.resumes)
+        name_left_out(self.ui, self._left_out, place.left_out)
+        context = replace(self.context_of(agent), workspace=place.workspace)
+        return replace(context, worktree_base=place.base)
 
     def require_not_elsewhere(self, task_id: TaskId) -> None:
         """Raise BegunElsewhereError for a task that has begun in another worktree."""

@@ -12,6 +12,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.check import check_change
 from git_blackbird.controller.engine.actions.decide import decide
+from git_blackbird.controller.engine.actions.land import land_change
 from git_blackbird.controller.engine.actions.review import review_change, review_parent
 from git_blackbird.controller.engine.actions.run_tasks import (
     apply_change_request,
@@ -49,6 +50,7 @@ from git_blackbird.model.rules.next_action import (
     CheckChange,
     ContinueRun,
     Idle,
+    LandChange,
     NextAction,
     ParentReviewRequired,
     ReviewChange,
@@ -161,6 +163,9 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
         case CheckChange():
             with trace.measured(Phase.CHECK, action.task.id):
                 return await check_change(engine, action, state)
+        case LandChange():
+            with trace.measured(Phase.LANDING, action.task.id):
+                return await land_change(engine, action, state)
         case ReviewChange():
             with trace.measured(Phase.REVIEWS, action.task.id):
                 return await review_change(engine, action, state)

@@ -28,10 +28,12 @@ from git_blackbird.controller.runs.guard import forget_config, settle_plan, sett
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.task_run import require_recorded
+from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.agent_io import AgentResult
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
@@ -126,8 +128,9 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallScope) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
+    place = place_of(workspace, run)
+    if place is not None:
+        _tidy(place, run)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -143,12 +146,23 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
         raw_totals=reading.raw_totals or None,
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)
-    save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
+    trees = RunFields(head_tree=None, review_summary=Summary(minimal=f"{run.worktree} is gone"))
+    if place is not None:
+        trees = snapshot_and_summarize(place, ui, run)
+    save_finished_run(workspace, ui, run, lost.with_fields(trees))
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if run.superseded_at is None else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
+
+
+def _tidy(place: Workspace, run: Run) -> None:
+    """Remove what a killed run left where it worked."""
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
+    stop_tracking(place)
+    forget_trace(place)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -58,6 +58,13 @@ def _signature(place: Path) -> Signature:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 
+def find_edited(repo: Repository, expected: Mapping[bytes, Signature]) -> frozenset[bytes]:
+    """Return the paths that are not as they were noted."""
+    return frozenset(
+        path for path, known in expected.items() if _signature(repo.top / os.fsdecode(path)) != known
+    )
+
+
 def write_paths(
     repo: Repository, before: str, after: str, expected: Mapping[bytes, Signature], *, timeout_seconds: float
 ) -> dict[bytes, str]:
