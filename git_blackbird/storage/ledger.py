@@ -74,6 +74,13 @@ class Ledger:
         self._state = _State(None, {})
         self._marks: _Marks | None = None
         self._digests = DigestStore(paths)
+        # The records of the runs that this process has at work.
+        self._at_work: dict[RunId, Path] = {}
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether a run that this process began, and has not ended, is at work."""
+        return bool(self._at_work)
 
     @property
     def top(self) -> Path:
@@ -137,6 +144,7 @@ class Ledger:
         Call this once the run's own ``record`` is saved; while another run is watched, so is this. Raises
         SaveError.
         """
+        self._at_work[run_id] = record
         self.refresh()
         began = record.lstat().st_ctime_ns
         now = began - tick_of(began)
@@ -160,21 +168,34 @@ class Ledger:
             # End a line that a crash cut off: it was noted and never written.
             append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
 
-    def pause(self) -> WatchEnd | None:
+    def pause(self, run_id: RunId) -> WatchEnd | None:
         """Do as ``end`` for a run that another may follow at once, unless that costs one run too much.
 
         Then all that something else writes counts for nothing until ``end`` finds it.
         """
         self.refresh()
         watched = self._state.watched
-        is_dear = watched is not None and len(watched.before) > _LOOKS_OF_A_RUN * len(watched.runs)
-        return WatchEnd() if is_dear else self.end()
+        if watched is None or len(watched.before) <= _LOOKS_OF_A_RUN * len(watched.runs):
+            return self.end(run_id)
+        self._at_work.pop(run_id, None)
+        return WatchEnd()
 
-    def end(self) -> WatchEnd | None:
+    def end(self, run_id: RunId | None) -> WatchEnd | None:
         """Compare all record files with the noted ones, save the differences, and stop noting.
 
-        None if nothing was noted. Raises SaveError.
+        Where other runs than ``run_id`` are at work, begin anew for them; with None no run is. Return None if
+        nothing was noted. Raises SaveError.
         """
+        others = {name: record for name, record in self._at_work.items() if name != run_id and run_id}
+        self._at_work = {}
+        ended = self._end()
+        for name, record in others.items():
+            # An agent may have removed the record of another one's run.
+            with contextlib.suppress(FileNotFoundError):
+                self.begin(name, record)
+        return ended
+
+    def _end(self) -> WatchEnd | None:
         self.refresh()
         watched, before = self._state
         if watched is None:

@@ -40,7 +40,7 @@ def begin(store: Store) -> None:
 
 def end(store: Store) -> WatchEnd | None:
     with store.transaction() as transaction:
-        return transaction.end_watch()
+        return transaction.end_watch(None)
 
 
 def work(store: Store) -> None:
@@ -187,7 +187,7 @@ def turn(store: Store, run: Run = RUN) -> WatchEnd | None:
     """Close a run after which another may follow at once."""
     with store.transaction() as transaction:
         transaction.save_run(run.with_fields(RunFields(status=RunStatus.SUCCESS)))
-        return transaction.pause_watch()
+        return transaction.pause_watch(run)
 
 
 def folders_listed(work: Callable[[], object]) -> set[str]:
@@ -208,10 +208,10 @@ def test_a_run_that_another_may_follow_looks_at_no_other_records_if_they_are_man
     begin(large)
     second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
     with large.transaction() as transaction:
-        assert folders_listed(transaction.pause_watch) == set()
+        assert folders_listed(lambda: transaction.pause_watch(RUN)) == set()
         transaction.save_run(second)
         assert folders_listed(lambda: transaction.begin_watch(second)) == set()
-        assert str(large.paths.runs) in folders_listed(transaction.end_watch)
+        assert str(large.paths.runs) in folders_listed(lambda: transaction.end_watch(None))
 
 
 def test_what_one_of_many_runs_wrote_counts_for_nothing_at_any_time(large: Store) -> None:

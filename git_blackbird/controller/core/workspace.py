@@ -48,6 +48,8 @@ class Workspace:
             stop_after_each=config.execution.stop_after_each_task if stop in names else None,
             reviews=config.reviews.mode if "reviews.mode" in names else None,
             no_input=self.no_input,
+            jobs=config.execution.jobs if "execution.jobs" in names else None,
+            worktrees=config.execution.worktrees if "execution.worktrees" in names else None,
         )
 
     @property

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.agents import (
@@ -36,7 +36,7 @@ from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
+from git_blackbird.model.entities.agent_io import Rights, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
@@ -79,8 +79,10 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
-        self._step: asyncio.Task[object] | None = None
-        self._running: tuple[str, TaskId, str] | None = None
+        # Several tasks that start at once ask one after the other, and the first answer is for all.
+        self._consent = asyncio.Lock()
+        self._steps: set[asyncio.Future[Any]] = set()
+        self._running: dict[TaskId, tuple[str, str]] = {}
         # Each agent is probed once, each path left out of snapshots named once.
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
@@ -89,12 +91,15 @@ class Engine:
         """Pause what runs and stop; a second interrupt kills it."""
         if self.is_interrupted:
             self.force_stop.set()
-        elif self._running is not None:
-            stopping, task_id, what = self._running
-            inform(self.ui, f"{stopping} {task_id}; a second Ctrl+C kills {what}", task_id)
+        elif self._running:
+            what = [f"{stopping} {task_id}" for task_id, (stopping, _) in self._running.items()]
+            killed = [each for _, each in self._running.values()]
+            names = killed[0] if len(killed) == 1 else "them"
+            task_id = next(iter(self._running)) if len(killed) == 1 else None
+            inform(self.ui, f"{', '.join(what)}; a second Ctrl+C kills {names}", task_id)
         self.is_interrupted = True
-        if self._step is not None:
-            self._step.cancel()
+        for step in self._steps:
+            step.cancel()
 
     def context_of(self, agent: Agent) -> RunContext:
         """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
@@ -161,9 +166,13 @@ class Engine:
         """
         if agent.rights is None:
             return
+        async with self._consent:
+            await self._ask_consent(agent, agent.rights)
+
+    async def _ask_consent(self, agent: Agent, rights: Rights) -> None:
         paths = self.workspace.paths
         stops = self.workspace.config.execution.stop_after_each_task
-        question = RightsQuestion(agent.name, agent.rights, stops)
+        question = RightsQuestion(agent.name, rights, stops)
         agreed = load_agreements(paths, AgreementKind.AGREED)
         # Also who agreed to it without a stop after each task.
         if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
@@ -203,16 +212,16 @@ class Engine:
         self, stopping: str, task_id: TaskId, work: Awaitable[T], what: str = "its agent"
     ) -> T | None:
         """Await a program's work; ``stopping`` tells the user what an interrupt does to it."""
-        self._running = stopping, task_id, what
+        self._running[task_id] = stopping, what
         try:
             return await self.interruptible(work)
         finally:
-            self._running = None
+            del self._running[task_id]
 
     async def interruptible(self, work: Awaitable[T]) -> T | None:
         """Await one step so that an interrupt cancels only that; None when it was cancelled."""
         step: asyncio.Future[T] = asyncio.ensure_future(work)
-        self._step = step  # type: ignore[assignment]  # a coroutine's future is a task
+        self._steps.add(step)
         if self.is_interrupted:
             step.cancel()
         try:
@@ -222,4 +231,4 @@ class Engine:
                 raise
             return None
         finally:
-            self._step = None
+            self._steps.discard(step)

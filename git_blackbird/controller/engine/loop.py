@@ -25,6 +25,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
 )
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import look_again, recover
+from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,
@@ -134,22 +135,30 @@ class Loop:
     async def _next(self, state: PlanState) -> Stop | None:
         if self._engine.is_interrupted:
             return interrupted_stop()
-        action, state = self._choose(state)
+        if self._workspace.config.execution.jobs > 1:
+            return await Scheduler(self._engine, self._choose, perform, self._look).run(state)
+        action, state = self._choose(state, self._engine.scope)
         # Records are watched on only from one agent to the next: whatever else follows takes its time.
         if not isinstance(action, StartTask) and settle_watch(self._workspace, self._engine.ui):
             return None
         return await perform(self._engine, action, state)
 
-    def _choose(self, state: PlanState) -> tuple[NextAction, PlanState]:
+    async def _look(self, scope: CallScope) -> PlanState | None:
+        if not scope.busy:
+            settle_watch(self._workspace, self._engine.ui)
+        work = run_in_thread(lambda: look_again(self._workspace, self._engine.ui, scope))
+        return await self._engine.interruptible(work)
+
+    def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action that holds with every record of its task, and the state with these."""
-        action = next_action(state, self._engine.scope)
+        action = next_action(state, scope)
         while not isinstance(action, ParentReviewRequired | Idle):
             task_id = action.task.id
             if state.history(task_id).is_whole:
                 break
             whole = self._workspace.store.records.history(task_id)
             state = replace(state, histories={**state.histories, task_id: whole})
-            action = next_action(state, self._engine.scope)
+            action = next_action(state, scope)
         return action, state
 
 

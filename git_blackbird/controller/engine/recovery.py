@@ -51,9 +51,12 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     """
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
-        for run in _lost_runs(workspace, workspace.store.records.histories()):
+        histories = workspace.store.records.histories()
+        others = {task_id: one for task_id, one in histories.items() if task_id not in scope.busy}
+        for run in _lost_runs(workspace, others):
             _close_lost(workspace, ui, run, scope)
-        settle_watch(workspace, ui)
+        if not scope.busy:
+            settle_watch(workspace, ui)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
@@ -63,24 +66,22 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
 def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
     """Do what is left of a recovery in a call that has made one: sweep, derive statuses, return the state.
 
-    The records are looked at once. Should an agent be at work by them, whoever wrote that, recover.
+    The records are looked at once. Should an agent be at work by them, and not in this call, whoever wrote
+    that, recover.
     """
-    stop_tracking(workspace)
-    forget_trace(workspace)
-    forget_config(workspace)
+    if not scope.busy:
+        _settle(workspace)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
     except UnusableError as error:
         warn(ui, f"an interrupted approval cannot be completed yet: {error.message}", hint=error.hint)
-    if workspace.paths.known_plan.exists():
-        with workspace.transaction() as transaction:
-            settle_plan(workspace, transaction)
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
         state = transaction.state()
-        is_lost = any(_lost_runs(workspace, state.histories))
+        others = {task_id: one for task_id, one in state.histories.items() if task_id not in scope.busy}
+        is_lost = any(_lost_runs(workspace, others))
         settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
         sweep_temporaries(workspace.paths)
     if settled is None:
@@ -90,6 +91,16 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
         text = f"{task_id}: the plan said {was}; its runs say {became}"
         inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
+
+
+def _settle(workspace: Workspace) -> None:
+    """Forget what was kept while agents worked: none is at work."""
+    stop_tracking(workspace)
+    forget_trace(workspace)
+    forget_config(workspace)
+    if workspace.paths.known_plan.exists():
+        with workspace.transaction() as transaction:
+            settle_plan(workspace, transaction)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:

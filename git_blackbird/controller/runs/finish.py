@@ -268,14 +268,14 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        unconfirmed = found_notices(workspace, transaction.pause_watch(), run.task_id)
+        unconfirmed = found_notices(workspace, transaction.pause_watch(run), run.task_id)
         if unconfirmed:
             closed = closed.with_fields(
                 RunFields(notes=(*closed.notes, *(notice.text for notice in unconfirmed)))
             )
             transaction.save_run(closed)
-        # The plan is what it must be, and no agent is at work that could break it.
-        transaction.drop_plan_backup()
+        # The plan is what it must be.
+        transaction.renew_plan_backup()
         save_status(workspace, transaction, run.task_id)
     cut_logs(workspace, closed)
     for folder, aside in check.replaced:

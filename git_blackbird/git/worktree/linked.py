@@ -29,7 +29,8 @@ class TaskWorktree(NamedTuple):
 
 def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
     """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
-    options = ("worktree", "add", "--detach", "--quiet")
+    # Forced, because git may still know one there whose folder somebody removed.
+    options = ("worktree", "add", "--force", "--detach", "--quiet")
     repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)
 
 
@@ -37,8 +38,6 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str)
     """Add the worktree of a task. Raises RequestError where something is in its place, GitError."""
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    # What is left of one whose folder somebody removed is in the way of the new one.
-    repo.git("worktree", "prune")
     add_worktree(repo, folder, commit)
     linked = open_linked(repo, folder)
     if linked is None:

@@ -39,7 +39,8 @@ class CallScope:
     asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
     for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
-    ``elsewhere``: tasks that it does not start, since they have begun in another worktree.
+    ``elsewhere``: tasks that it does not start, since they have begun in another worktree. ``busy``: tasks
+    and parents that are at work at this moment, or that it leaves alone.
     """
 
     only: frozenset[TaskId] | None = None
@@ -51,6 +52,7 @@ class CallScope:
     tried: tuple[TaskId, ...] = ()
     widens: bool = False
     elsewhere: frozenset[TaskId] = frozenset()
+    busy: frozenset[TaskId] = frozenset()
 
     def widened(self) -> "CallScope":
         """Return the scope after *approve and continue*."""
@@ -60,12 +62,12 @@ class CallScope:
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
-        return self.only is None or task_id in self.only
+        return task_id not in self.busy and (self.only is None or task_id in self.only)
 
     def covers_parent(self, plan: Plan, parent: Task) -> bool:
         """Whether this call is about the parent, or about a leaf below it."""
-        if self.only is None or parent.id in self.only:
-            return True
+        if self.only is None or parent.id in self.only | self.busy:
+            return parent.id not in self.busy
         named = (plan.tasks[task_id] for task_id in self.only if task_id in plan.tasks)
         return any(parent.id == above.id for task in named for above in ancestors(plan, task))
 
