@@ -55,6 +55,8 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
         others = {task_id: one for task_id, one in histories.items() if task_id not in scope.busy}
         for run in _lost_runs(workspace, others):
             _close_lost(workspace, ui, run, scope)
+        if not scope.busy:
+            settle_watch(workspace, ui)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
@@ -68,7 +70,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     that, recover.
     """
     if not scope.busy:
-        _settle(workspace, ui)
+        _settle(workspace)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
@@ -91,7 +93,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     return settled.state
 
 
-def _settle(workspace: Workspace, ui: UserInterface) -> None:
+def _settle(workspace: Workspace) -> None:
     """Forget what was kept while agents worked: none is at work."""
     stop_tracking(workspace)
     forget_trace(workspace)
@@ -99,7 +101,6 @@ def _settle(workspace: Workspace, ui: UserInterface) -> None:
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(workspace, transaction)
-    settle_watch(workspace, ui)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
