@@ -72,6 +72,13 @@ class Ledger:
         self._state = _State(None, {})
         self._marks: _Marks | None = None
         self._digests = DigestStore(paths)
+        # The records of the runs that this process has at work.
+        self._at_work: dict[RunId, Path] = {}
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether a run that this process began, and has not ended, is at work."""
+        return bool(self._at_work)
 
     @property
     def top(self) -> Path:
@@ -132,9 +139,10 @@ class Ledger:
     def begin(self, run_id: RunId, record: Path) -> None:
         """Accept all record files as they are now, and note what our commands write from now on.
 
-        Call this once the run's own ``record`` is saved; it does nothing while another run is at work. Raises
-        SaveError.
+        Call this once the run's own ``record`` is saved; while another run is at work that goes on as it is.
+        Raises SaveError.
         """
+        self._at_work[run_id] = record
         self.refresh()
         if self._state.watched is not None:
             return
@@ -157,11 +165,22 @@ class Ledger:
             # End a line that a crash cut off: it was noted and never written.
             append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
 
-    def end(self) -> WatchEnd | None:
+    def end(self, run_id: RunId | None) -> WatchEnd | None:
         """Compare all record files with the noted ones, save the differences, and stop noting.
 
-        None if nothing was noted. Raises SaveError.
+        Where other runs than ``run_id`` are at work, begin anew for them; with None no run is. Return None if
+        nothing was noted. Raises SaveError.
         """
+        others = {name: record for name, record in self._at_work.items() if name != run_id and run_id}
+        self._at_work = {}
+        ended = self._end()
+        for name, record in others.items():
+            # An agent may have removed the record of another one's run.
+            with contextlib.suppress(FileNotFoundError):
+                self.begin(name, record)
+        return ended
+
+    def _end(self) -> WatchEnd | None:
         self.refresh()
         watched, before = self._state
         if watched is None:

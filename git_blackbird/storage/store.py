@@ -215,13 +215,13 @@ class Transaction:
         """
         self._store.ledger.begin(run.id, record_path(self._paths, run))
 
-    def end_watch(self) -> WatchEnd | None:
+    def end_watch(self, run: Run | None) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
 
-        Raises SaveError.
+        Noting goes on for other runs at work than this; with None there are none. Raises SaveError.
         """
         self._feedback = None
-        return self._store.ledger.end()
+        return self._store.ledger.end(None if run is None else run.id)
 
     def confirm(self, path: Path) -> None:
         """Accept a record file as it is now. Raises SaveError, OSError."""
@@ -241,6 +241,13 @@ class Transaction:
             return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
+
+    def renew_plan_backup(self) -> None:
+        """Keep the plan as it is now for other agents at work; without any, remove the copy."""
+        if self._store.ledger.has_agents:
+            self.backup_plan()
+        else:
+            self.drop_plan_backup()
 
     def drop_plan_backup(self) -> None:
         """Remove that copy."""

@@ -88,7 +88,7 @@ def test_what_an_agent_does_to_records_is_found_with_few_and_with_many(tmp_path:
     rewritten = save(paths, "t001", "1.json", '{"status": "success"}')
     (paths.runs / "t002" / "1.json").unlink()
     settled()
-    found = ledger.end()
+    found = ledger.end(None)
     assert found is not None
     assert [record.path for record in found.rewritten] == [str(rewritten)]
     assert ledger.judge(rewritten, rewritten.read_bytes()) is not None

@@ -38,7 +38,7 @@ def begin(store: Store) -> None:
 
 def end(store: Store) -> WatchEnd | None:
     with store.transaction() as transaction:
-        return transaction.end_watch()
+        return transaction.end_watch(None)
 
 
 def work(store: Store) -> None:

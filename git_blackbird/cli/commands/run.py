@@ -138,13 +138,18 @@ def execute(
     *,
     dry_run: bool,
     limit: int | None,
+    jobs: int | None,
+    worktrees: bool | None,
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
     **shows: bool,
 ) -> ExitCode:
-    flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
+    flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     workspace = open_with_flags(call, flags)
+    if worktrees is False and workspace.config.execution.jobs > 1:
+        raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
     if dry_run:
         return show_dry_run(call, forecast(workspace, task_ids, limit))
     return run_loop_command(call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), **shows)
@@ -255,7 +260,7 @@ def _below_top(workspace: Workspace, path: str) -> str:
     return os.path.relpath(workspace.environment.cwd / path, workspace.repo.top)
 
 
-def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]) -> Workspace:
+def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None]) -> Workspace:
     """Open the workspace; the options that are given, by their keys, overrule the configuration."""
     given = ((key, value) for key, value in flags.items() if value is not None)
     settings = [RawSetting(key, value, Layer.FLAG, "command line") for key, value in given]

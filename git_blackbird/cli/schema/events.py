@@ -25,6 +25,7 @@ from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
     CheckResult,
     DecisionState,
+    LandingState,
     Question,
     RunStatus,
     RunType,
@@ -127,6 +128,19 @@ class CheckEndedEvent(EventOutput, event="check_ended"):
     decision_state: DecisionState | None = field(
         "`changes_requested`: sent back; `pending`: for a person; else it goes on.", "run.decision_state"
     )
+
+
+class LandingEndedEvent(EventOutput, event="landing_ended"):
+    """The change of a task has landed, or could not."""
+
+    task: TaskId = field(_TASK, "task_id")
+    run: RunId = field("The run whose change it is.", "run.id")
+    landing: LandingState | None = field(
+        "`landed`: it is in your worktree; `due`: sent back to its session; `blocked`: for a person.",
+        "run.landing",
+    )
+    reasons: tuple[str, ...] = field("Why a person is to decide, or what is not as it was meant.")
+    decision_state: DecisionState | None = field("The decision on it.", "run.decision_state")
 
 
 class ReviewsEndedEvent(EventOutput, event="reviews_ended"):
@@ -341,6 +355,7 @@ _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {
     events.RunOutput: RunPrinted,
     events.RunEnded: RunEndedEvent,
     events.CheckEnded: CheckEndedEvent,
+    events.LandingEnded: LandingEndedEvent,
     events.ReviewsEnded: ReviewsEndedEvent,
     events.Decided: DecidedEvent,
     events.Notice: NoticeEvent,

@@ -39,6 +39,17 @@ execute = CommandSpec(
     Argument(["task_ids"], nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
     flag("Only list what would start, in order.", "--dry-run"),
     Option(["--limit"], type=IntRange(min=1), metavar="N", help="Start at most N runs."),
+    Option(
+        ["--jobs"],
+        type=IntRange(1, 64),
+        metavar="N",
+        help="Work on N tasks at once, in worktrees of their own.",
+    ),
+    Option(
+        ["--worktrees/--no-worktrees", "worktrees"],
+        default=None,
+        help="Work on each task in a worktree of its own, or in this one.",
+    ),
     _STOP,
     _REVIEWS,
     _AGENT,

@@ -1,5 +1,6 @@
-"""Start ``notify.command`` when a person is needed, and the user interface that does so."""
+"""Start ``notify.command`` when a person is needed, and the user interface that does so, once at a time."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -57,7 +58,10 @@ _HINT = "`git blackbird config notify.command` shows it"
 
 
 class NotifyingUI:
-    """Run ``notify.command`` before each question; pass everything on to the user interface."""
+    """Run ``notify.command`` before each question; pass everything on to the user interface.
+
+    Questions are asked one at a time.
+    """
 
     def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
         self._workspace = workspace
@@ -66,6 +70,7 @@ class NotifyingUI:
         self._started: list[NotifyProcess] = []
         self._notified: set[str] = set()
         self._is_failure_reported = False
+        self._asking = asyncio.Lock()
 
     @property
     def wants_output(self) -> bool:
@@ -87,16 +92,19 @@ class NotifyingUI:
         run = self._workspace.store.records.history(task.id).latest
         prompts = " / ".join(question.prompt for question in questions)
         self._send(Notification("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
-        return await self._ui.answer(task, questions)
+        async with self._asking:
+            return await self._ui.answer(task, questions)
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask without notifying: the person has just started the call."""
-        return await self._ui.agree(question)
+        async with self._asking:
+            return await self._ui.agree(question)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Notify, then ask."""
         self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
-        return await self._ui.decide(checkpoint)
+        async with self._asking:
+            return await self._ui.decide(checkpoint)
 
     def end(self, stop: Stop, state: PlanState) -> None:
         """Notify about what the call left open, and report a failed command."""

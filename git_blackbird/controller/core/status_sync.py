@@ -153,5 +153,5 @@ def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
         started_at=format_timestamp(started),
         status=status,
         recorder=RECORDER,
-        repo_root=str(workspace.repo.top),
+        repo_root=str(workspace.paths.state_root),
     )

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.git.core.process import stop_git
+from git_blackbird.git.core.process import GitWork
 from git_blackbird.model.entities.run import Run
 
 T = TypeVar("T")
@@ -13,11 +13,12 @@ T = TypeVar("T")
 
 async def run_in_thread(work: Callable[[], T]) -> T:
     """Run ``work`` in a thread; cancelling ends the git processes that it waits for, and waits for it."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    git = GitWork()
+    running = asyncio.ensure_future(asyncio.to_thread(_run, work, git))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        stop_git()
+        git.stop()
         await asyncio.wait([running])
         if not running.cancelled():
             # What it raised was for who waited for its result.
@@ -27,7 +28,8 @@ async def run_in_thread(work: Callable[[], T]) -> T:
 
 async def finish_in_thread(work: Callable[[], T], hurry: asyncio.Event) -> T:
     """Run ``work`` in a thread to its end, also when cancelled; ``hurry`` ends what git does for it."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    git = GitWork()
+    running = asyncio.ensure_future(asyncio.to_thread(_run, work, git))
     hurried = asyncio.ensure_future(hurry.wait())
     try:
         while not running.done():
@@ -36,11 +38,16 @@ async def finish_in_thread(work: Callable[[], T], hurry: asyncio.Event) -> T:
             except asyncio.CancelledError:
                 continue
             if hurried.done() and not running.done():
-                stop_git()
+                git.stop()
                 await asyncio.wait([running])
     finally:
         hurried.cancel()
     return running.result()
+
+
+def _run(work: Callable[[], T], git: GitWork) -> T:
+    with git.here():
+        return work()
 
 
 _WATCH_SECONDS = 0.2

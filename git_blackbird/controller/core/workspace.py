@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
@@ -48,6 +48,8 @@ class Workspace:
             stop_after_each=config.execution.stop_after_each_task if stop in names else None,
             reviews=config.reviews.mode if "reviews.mode" in names else None,
             no_input=self.no_input,
+            jobs=config.execution.jobs if "execution.jobs" in names else None,
+            worktrees=config.execution.worktrees if "execution.worktrees" in names else None,
         )
 
     @property
@@ -59,6 +61,20 @@ class Workspace:
     def paths(self) -> Paths:
         """The paths of this worktree."""
         return self.store.paths
+
+    @property
+    def works_elsewhere(self) -> bool:
+        """Whether ``repo`` is a task's worktree, and not the one whose state this is."""
+        return self.repo.git_dir / self.paths.private.name != self.paths.private
+
+    @property
+    def uses_worktrees(self) -> bool:
+        """Whether tasks that start now get worktrees of their own (DESIGN.md 13)."""
+        return self.config.execution.worktrees or self.config.execution.jobs > 1
+
+    def working_in(self, linked: Repository) -> "Workspace":
+        """Return the workspace with another worktree of the repository, and the same state."""
+        return replace(self, repo=linked)
 
     @property
     def reviews_changes(self) -> bool:

@@ -6,7 +6,8 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
-from git_blackbird.controller.runs.changes import beside_change, own_legs, snapshot
+from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
+from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -19,12 +20,13 @@ from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
+from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
 from git_blackbird.model.rules.reviews import (
+    BY_CHECK,
     ReviewFollowUp,
-    count_check_requests,
+    count_requests,
     merged_or_none,
     missing_texts,
     next_after,
@@ -44,7 +46,8 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
-    worktree = None if pair is None else worktree_tree(workspace, pair)
+    place = place_of(workspace, run)
+    worktree = None if pair is None or place is None else worktree_tree(place, pair)
     merged = merged_or_none(run)
     return Checkpoint(
         task=task,
@@ -55,7 +58,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
-        commit=preview_commit(workspace, state, pair, worktree, runs),
+        commit=None if run.worktree else preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
@@ -67,7 +70,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
-    if run.branch is None:
+    if run.branch is None or run.worktree is not None:
         return None
     now, left_on = head(workspace.repo).branch, run.end_branch or run.branch
     if now != left_on:
@@ -128,13 +131,15 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return ()
     if run.no_change:
         return (NO_CHANGE,)
+    if run.landing is LandingState.BLOCKED and run.landing_reason is not None:
+        return (f"it has not landed: {run.landing_reason}",)
     return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
     if run.failed_check is None or workspace.config.check.mode == "show":
         return
-    sent = count_check_requests(runs_in_change(history), run)
+    sent = count_requests(runs_in_change(history), run, BY_CHECK)
     if sent >= workspace.config.check.max_rounds:
         yield f"the check still fails after {counted(sent, 'change request')} (check.maxRounds)"
     elif (obstacle := why_not_resumable(workspace, history, run)) is not None:
@@ -160,6 +165,9 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
     requested = requested_change(runs_in_change(state.history(run.task_id)))
     if requested is None:
         return None
+    if run.worktree is not None:
+        (since,) = legs_since(workspace, requested.runs)
+        return SinceRequest(requested.text, summarize(workspace.repo, since), since)
     pair, summary = change_of(workspace, state, run, requested.runs)
     return SinceRequest(requested.text, summary, pair)
 
@@ -169,7 +177,7 @@ def change_of(
 ) -> tuple[TreePair | None, Summary]:
     """Return the change that these runs of one task make together, and its summary."""
     legs = [leg.tree_pair for leg in runs if leg.tree_pair is not None]
-    if len(legs) <= 1 and run.review_summary is not None:
+    if len(legs) <= 1 and run.review_summary is not None and run.change_elsewhere in {None, run.tree_pair}:
         return run.tree_pair, run.review_summary
     if not legs:
         return None, run.review_summary or Summary(minimal="no snapshots of this run are left")
@@ -188,12 +196,14 @@ def _between(
     workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: TreePair
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
+    if runs[-1].worktree is not None:
+        return
     paths = changed_paths(workspace.repo, pair)
     last, own = runs[-1].sort_key, runs[0].task_id
     tasks = sorted(state.histories.keys() - {own})
     for other in (run for task_id in tasks for run in state.histories[task_id].since(runs[0])):
-        if other.tree_pair is not None and other.sort_key < last:
-            for path in sorted(paths & changed_paths(workspace.repo, other.tree_pair)):
+        if other.change_in_place is not None and other.sort_key < last:
+            for path in sorted(paths & changed_paths(workspace.repo, other.change_in_place)):
                 yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
 
 

@@ -24,7 +24,7 @@ def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> Ch
     if not runs:
         return ChangeOrigin()
     later = (run for history in state.histories.values() for run in history.since(runs[0]))
-    legs = (run.tree_pair for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
+    legs = (run.change_in_place for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
     own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
     return ChangeOrigin(runs[0].head_commit, own, tuple(leg for leg in legs if leg is not None))
 
@@ -76,8 +76,8 @@ def _first_touches(workspace: Workspace, state: PlanState, task_id: TaskId) -> d
     """Return when the undecided runs of a task first touched each path, as far as their trees are there."""
     touches: dict[bytes, tuple[int, str]] = {}
     for run in workspace.runs_to_decide(state.history(task_id)):
-        if run.tree_pair is not None:
+        if run.change_in_place is not None:
             with suppress(UnusableError):
-                for path in changed_paths(workspace.repo, run.tree_pair):
+                for path in changed_paths(workspace.repo, run.change_in_place):
                     touches.setdefault(path, run.sort_key)
     return touches

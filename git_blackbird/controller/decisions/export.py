@@ -6,9 +6,10 @@ from pathlib import Path
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.commit.branch import add_worktree, commit_tree, create_branch
+from git_blackbird.git.commit.branch import commit_tree, create_branch
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import add_worktree
 from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
 from git_blackbird.git.worktree.summary import summarize
@@ -59,7 +60,9 @@ def create_task_branch(
     history = state.history(task.id)
     require_usable(task.id, history)
     runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
-    changes = [run.tree_pair for run in runs if run.tree_pair is not None]
+    changes = [run.change_in_place for run in runs if run.change_in_place is not None]
+    if runs and runs[-1].change_in_place is None and runs[-1].change_elsewhere is not None:
+        changes.append(runs[-1].change_elsewhere)
     if not changes:
         raise RequestError(f"{task.id} has changed nothing that a branch could have")
     parent = _commit_at(workspace, onto)

@@ -27,6 +27,7 @@ from git_blackbird.controller.decisions.checkpoint import (
 )
 from git_blackbird.controller.runs.changes import part_of
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
+from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -135,10 +136,11 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         pair = part_of(workspace, pair, decision.only)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
-    if is_approval and workspace.commits_approvals and not is_empty:
+    if is_approval and workspace.commits_approvals and not is_empty and run.worktree is None:
         return _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
-    worktree = None if pair is None else worktree_tree(workspace, pair)
+    place = place_of(workspace, run)
+    worktree = None if pair is None or place is None else worktree_tree(place, pair)
     moved = diverged_in(workspace, pair, worktree)
     decided, after = _save(workspace, run, decision, pair)
     if decision.state is DecisionState.REJECTED:

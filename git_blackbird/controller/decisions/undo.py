@@ -105,10 +105,10 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     undone = undone_runs(history.own)
-    runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    runs = [run for run in runs_since_undo(history.own) if run.has_changed_worktree]
     if not runs and undone and (undone[-1].undo_left or undone[-1].undo_uncommitted):
         # What was in the way may be gone.
-        runs = [run for run in undone if run.has_changed_files]
+        runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
         next_step = "`git blackbird runs` shows what tasks changed"
         if undone:
@@ -119,12 +119,12 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     history = state.history(task.id)
-    runs = [run for run in undone_runs(history.own) if run.has_changed_files]
+    runs = [run for run in undone_runs(history.own) if run.has_changed_worktree]
     if not runs:
         hint = task_command("undo", task.id, remark="takes its change back, or completes that")
         raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
     later = runs_since_undo(history.own)
-    if any(run.tree_pair is None or run.has_changed_files for run in later):
+    if any(run.tree_pair is None or run.has_changed_worktree for run in later):
         hint = task_command("undo", task.id, remark="takes back what it did since")
         raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
     return runs
@@ -192,7 +192,7 @@ class _Undo:
                     f"what was taken back of {self.task.id} is not in this repository any more"
                 )
             return [TreePair(attempt.head, attempt.base)]
-        pairs = [run.tree_pair for run in self.runs if run.tree_pair is not None]
+        pairs = [run.change_in_place for run in self.runs if run.change_in_place is not None]
         return [TreePair(pair.head, pair.base) for pair in pairs]
 
     @property

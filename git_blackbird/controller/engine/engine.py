@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.agents import (
@@ -17,6 +17,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.stops import (
@@ -30,11 +31,12 @@ from git_blackbird.controller.engine.stops import (
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
-from git_blackbird.controller.runs.task_run import run_task
+from git_blackbird.controller.runs.task_run import name_left_out, run_task
+from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
+from git_blackbird.model.entities.agent_io import Rights, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
@@ -77,8 +79,10 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
-        self._step: asyncio.Task[object] | None = None
-        self._running: tuple[str, TaskId, str] | None = None
+        # Several tasks that start at once ask one after the other, and the first answer is for all.
+        self._consent = asyncio.Lock()
+        self._steps: set[asyncio.Future[Any]] = set()
+        self._running: dict[TaskId, tuple[str, str]] = {}
         # Each agent is probed once, each path left out of snapshots named once.
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
@@ -87,12 +91,15 @@ class Engine:
         """Pause what runs and stop; a second interrupt kills it."""
         if self.is_interrupted:
             self.force_stop.set()
-        elif self._running is not None:
-            stopping, task_id, what = self._running
-            inform(self.ui, f"{stopping} {task_id}; a second Ctrl+C kills {what}", task_id)
+        elif self._running:
+            what = [f"{stopping} {task_id}" for task_id, (stopping, _) in self._running.items()]
+            killed = [each for _, each in self._running.values()]
+            names = killed[0] if len(killed) == 1 else "them"
+            task_id = next(iter(self._running)) if len(killed) == 1 else None
+            inform(self.ui, f"{', '.join(what)}; a second Ctrl+C kills {names}", task_id)
         self.is_interrupted = True
-        if self._step is not None:
-            self._step.cancel()
+        for step in self._steps:
+            step.cancel()
 
     def context_of(self, agent: Agent) -> RunContext:
         """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
@@ -112,18 +119,27 @@ class Engine:
         else:
             agent = find_agent_for_run(self.workspace, instruction.resumes)
             require_session_name(agent, instruction.resumes)
-        context = self.context_of(agent)
-        await self.require_consent(context)
+        await self.require_consent(self.context_of(agent))
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
         if instruction.resumes is not None and task_id not in self.touched:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
-        run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
+        context = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
+        run = None
+        if context is not None:
+            run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
+
+    def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
+        """Return the context of a run on a task, where it is to work."""
+        place = open_place(self.workspace, instruction.task.id, instruction.resumes)
+        name_left_out(self.ui, self._left_out, place.left_out)
+        context = replace(self.context_of(agent), workspace=place.workspace)
+        return replace(context, worktree_base=place.base)
 
     def require_not_elsewhere(self, task_id: TaskId) -> None:
         """Raise BegunElsewhereError for a task that has begun in another worktree."""
@@ -150,9 +166,13 @@ class Engine:
         """
         if agent.rights is None:
             return
+        async with self._consent:
+            await self._ask_consent(agent, agent.rights)
+
+    async def _ask_consent(self, agent: Agent, rights: Rights) -> None:
         paths = self.workspace.paths
         stops = self.workspace.config.execution.stop_after_each_task
-        question = RightsQuestion(agent.name, agent.rights, stops)
+        question = RightsQuestion(agent.name, rights, stops)
         agreed = load_agreements(paths, AgreementKind.AGREED)
         # Also who agreed to it without a stop after each task.
         if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
@@ -192,16 +212,16 @@ class Engine:
         self, stopping: str, task_id: TaskId, work: Awaitable[T], what: str = "its agent"
     ) -> T | None:
         """Await a program's work; ``stopping`` tells the user what an interrupt does to it."""
-        self._running = stopping, task_id, what
+        self._running[task_id] = stopping, what
         try:
             return await self.interruptible(work)
         finally:
-            self._running = None
+            del self._running[task_id]
 
     async def interruptible(self, work: Awaitable[T]) -> T | None:
         """Await one step so that an interrupt cancels only that; None when it was cancelled."""
         step: asyncio.Future[T] = asyncio.ensure_future(work)
-        self._step = step  # type: ignore[assignment]  # a coroutine's future is a task
+        self._steps.add(step)
         if self.is_interrupted:
             step.cancel()
         try:
@@ -211,4 +231,4 @@ class Engine:
                 raise
             return None
         finally:
-            self._step = None
+            self._steps.discard(step)

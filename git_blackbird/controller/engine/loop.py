@@ -12,6 +12,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.check import check_change
 from git_blackbird.controller.engine.actions.decide import decide
+from git_blackbird.controller.engine.actions.land import land_change
 from git_blackbird.controller.engine.actions.review import review_change, review_parent
 from git_blackbird.controller.engine.actions.run_tasks import (
     apply_change_request,
@@ -24,6 +25,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
 )
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import look_again, recover
+from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,
@@ -49,6 +51,7 @@ from git_blackbird.model.rules.next_action import (
     CheckChange,
     ContinueRun,
     Idle,
+    LandChange,
     NextAction,
     ParentReviewRequired,
     ReviewChange,
@@ -131,19 +134,25 @@ class Loop:
     async def _next(self, state: PlanState) -> Stop | None:
         if self._engine.is_interrupted:
             return interrupted_stop()
-        action, state = self._choose(state)
+        if self._workspace.config.execution.jobs > 1:
+            return await Scheduler(self._engine, self._choose, perform, self._look).run(state)
+        action, state = self._choose(state, self._engine.scope)
         return await perform(self._engine, action, state)
 
-    def _choose(self, state: PlanState) -> tuple[NextAction, PlanState]:
+    async def _look(self, scope: CallScope) -> PlanState | None:
+        work = run_in_thread(lambda: look_again(self._workspace, self._engine.ui, scope))
+        return await self._engine.interruptible(work)
+
+    def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action that holds with every record of its task, and the state with these."""
-        action = next_action(state, self._engine.scope)
+        action = next_action(state, scope)
         while not isinstance(action, ParentReviewRequired | Idle):
             task_id = action.task.id
             if state.history(task_id).is_whole:
                 break
             whole = self._workspace.store.records.history(task_id)
             state = replace(state, histories={**state.histories, task_id: whole})
-            action = next_action(state, self._engine.scope)
+            action = next_action(state, scope)
         return action, state
 
 
@@ -157,6 +166,9 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
         case CheckChange():
             with trace.measured(Phase.CHECK, action.task.id):
                 return await check_change(engine, action, state)
+        case LandChange():
+            with trace.measured(Phase.LANDING, action.task.id):
+                return await land_change(engine, action, state)
         case ReviewChange():
             with trace.measured(Phase.REVIEWS, action.task.id):
                 return await review_change(engine, action, state)

@@ -28,10 +28,12 @@ from git_blackbird.controller.runs.guard import forget_config, settle_plan, sett
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.task_run import require_recorded
+from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.agent_io import AgentResult
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
@@ -49,7 +51,9 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     """
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
-        for run in _lost_runs(workspace, workspace.store.records.histories()):
+        histories = workspace.store.records.histories()
+        others = {task_id: one for task_id, one in histories.items() if task_id not in scope.busy}
+        for run in _lost_runs(workspace, others):
             _close_lost(workspace, ui, run, scope)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
@@ -60,25 +64,22 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
 def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
     """Do what is left of a recovery in a call that has made one: sweep, derive statuses, return the state.
 
-    The records are looked at once. Should an agent be at work by them, whoever wrote that, recover.
+    The records are looked at once. Should an agent be at work by them, and not in this call, whoever wrote
+    that, recover.
     """
-    stop_tracking(workspace)
-    forget_trace(workspace)
-    forget_config(workspace)
+    if not scope.busy:
+        _settle(workspace, ui)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
     except UnusableError as error:
         warn(ui, f"an interrupted approval cannot be completed yet: {error.message}", hint=error.hint)
-    if workspace.paths.known_plan.exists():
-        with workspace.transaction() as transaction:
-            settle_plan(workspace, transaction)
-    settle_watch(workspace, ui)
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
         state = transaction.state()
-        is_lost = any(_lost_runs(workspace, state.histories))
+        others = {task_id: one for task_id, one in state.histories.items() if task_id not in scope.busy}
+        is_lost = any(_lost_runs(workspace, others))
         settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
         sweep_temporaries(workspace.paths)
     if settled is None:
@@ -88,6 +89,17 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
         text = f"{task_id}: the plan said {was}; its runs say {became}"
         inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
+
+
+def _settle(workspace: Workspace, ui: UserInterface) -> None:
+    """Forget what was kept while agents worked: none is at work."""
+    stop_tracking(workspace)
+    forget_trace(workspace)
+    forget_config(workspace)
+    if workspace.paths.known_plan.exists():
+        with workspace.transaction() as transaction:
+            settle_plan(workspace, transaction)
+    settle_watch(workspace, ui)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -126,8 +138,9 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallScope) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
+    place = place_of(workspace, run)
+    if place is not None:
+        _tidy(place, run)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -143,12 +156,23 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
         raw_totals=reading.raw_totals or None,
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)
-    save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
+    trees = RunFields(head_tree=None, review_summary=Summary(minimal=f"{run.worktree} is gone"))
+    if place is not None:
+        trees = snapshot_and_summarize(place, ui, run)
+    save_finished_run(workspace, ui, run, lost.with_fields(trees))
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if run.superseded_at is None else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
+
+
+def _tidy(place: Workspace, run: Run) -> None:
+    """Remove what a killed run left where it worked."""
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
+    stop_tracking(place)
+    forget_trace(place)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -34,9 +34,9 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:
     """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
-    for task, _ in paused_runs(state):
+    for task, run in paused_runs(state):
         if not scope.covers(task.id):
-            text = f"{task.id} is paused: its unfinished edits are in the worktree"
+            text = f"{task.id} is paused: its unfinished edits are in {run.worktree or 'the worktree'}"
             warn(ui, text, task.id, resume_command(state, task))
 
 
@@ -108,6 +108,21 @@ def agent_refused_stop(run: Run) -> Stop:
 def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
     """Return the stop after an interrupt."""
     return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
+
+
+def left_stop(stops: Sequence[Stop]) -> Stop:
+    """Return the stop where several decisions or questions were left open."""
+    if len(stops) == 1:
+        return stops[0]
+    first = min(stops, key=lambda stop: list(StopReason).index(stop.reason))
+    others = "or --request-changes -m TEXT, or --reject"
+    steps = tuple(
+        task_command("decide", stop.task_id or "", " --approve", remark=others)
+        if stop.reason is StopReason.DECISION_REQUIRED
+        else next(iter(stop.next_steps), "")
+        for stop in stops
+    )
+    return Stop(first.reason, "; ".join(stop.text for stop in stops), steps, first.task_id)
 
 
 def go_on_command(run: Run) -> str:

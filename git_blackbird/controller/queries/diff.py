@@ -5,7 +5,7 @@ Loads pygit2: to be imported only by what shows a diff.
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import own_legs
+from git_blackbird.controller.runs.changes import legs_since, own_legs
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_known, list_paths
 from git_blackbird.git.worktree.changes import Filter, compose_change, diff_text, show_diff
@@ -33,7 +33,7 @@ def change_pair(
     ``since_request``: only those since a person last requested changes. Raises RequestError when there is no
     such request that was carried out, or no run with snapshots.
     """
-    runs = workspace.runs_to_decide(history)
+    legs = own_legs(workspace, workspace.runs_to_decide(history))
     if since_request:
         requested = requested_change(runs_in_change(history))
         if requested is None:
@@ -42,8 +42,7 @@ def change_pair(
                 f"no change request was carried out on {task_id} since it was last done",
                 hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
             )
-        runs = requested.runs
-    legs = own_legs(workspace, runs)
+        legs = legs_since(workspace, requested.runs)
     if not legs:
         require_usable(TaskId(task_id), history)
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")

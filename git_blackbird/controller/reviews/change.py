@@ -189,9 +189,7 @@ def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: s
 
 
 def _begin(workspace: Workspace, run: Run) -> None:
-    if not workspace.paths.known_config.exists():
-        # The other reviewer is not at work yet, or both began with what is kept.
-        remember_config(workspace)
+    remember_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
         watch_agent(transaction, run)
@@ -224,7 +222,7 @@ def _complete(
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     with agent_ended(workspace, run) as (transaction, check):
-        transaction.drop_plan_backup()
+        transaction.renew_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:

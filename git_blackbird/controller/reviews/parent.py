@@ -174,7 +174,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         return parse_review_answer(text, _judged(tasks, parent))
 
     with agent_ended(workspace, run) as (transaction, check):
-        transaction.drop_plan_backup()
+        transaction.renew_plan_backup()
         tasks = transaction.plan().tasks
         parent = tasks.get(run.task_id)
         outcome, verdict = classify_answer(ended, read_verdict)

@@ -88,13 +88,19 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call."""
+    """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
+
+    ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
+    run is the first there. ``variables`` are what its agent is given beside the usual ones.
+    """
 
     workspace: Workspace
     agent: Agent
     version: str
     ui: UserInterface
     left_out: set[str]
+    worktree_base: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def log_bytes(workspace: Workspace) -> int:

@@ -119,9 +119,14 @@ def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[
 def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
     """Return the trees of a task's runs with what others committed later, during or between the next runs.
 
-    Only at paths that a run touched, so that composing them leaves out what came from elsewhere.
+    Only at paths that a run touched, so that composing them leaves out what came from elsewhere. Of runs in a
+    worktree of their own, the last one has all that has not landed.
     """
-    closed = [run for run in runs if run.tree_pair is not None]
+    if runs and runs[-1].worktree is not None:
+        landed = [run.change_in_place for run in runs if run.change_in_place is not None]
+        whole = runs[-1].change_elsewhere
+        return landed if runs[-1].change_in_place is not None or whole is None else [whole]
+    closed = [run for run in runs if run.tree_pair is not None and run.worktree is None]
     pairs = [run.tree_pair for run in closed if run.tree_pair is not None]
     moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
     if not any(moves):
@@ -132,6 +137,14 @@ def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
             pair = carrier.carry_into(pair, move)  # noqa: PLW2901  # step by step
         legs.append(pair)
     return legs
+
+
+def legs_since(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
+    """Return the trees of the last runs of a change alone, as what they did since those before them."""
+    began, ended = runs[0].base_tree, runs[-1].head_tree
+    if runs[-1].worktree is None or began is None or ended is None:
+        return own_legs(workspace, runs)
+    return [TreePair(began, ended)]
 
 
 def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:

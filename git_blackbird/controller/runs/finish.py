@@ -34,6 +34,7 @@ from git_blackbird.model.entities.run import (
     CHECK_DUE,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
+    LandingState,
     ReviewState,
     Run,
     RunFields,
@@ -119,6 +120,8 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         else None,
         check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
     )
+    if run.worktree is not None and outcome.status in _GATED and outcome.overtaken_by is None:
+        fields = fields.with_fields(RunFields(landing=LandingState.DUE))
     if verdicts.review_state or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
         fields = fields.with_fields(verdicts).with_fields(RunFields(decision_required=gated or None))
@@ -203,13 +206,21 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
                 own = _own_change(workspace, ui, run, pair, log_end)
                 own = own._replace(pair=without_earlier_files(workspace, run, own.pair))
                 summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
-            fields = fields.with_fields(RunFields(base_tree=own.pair.base))
+            began = _worktree_base(workspace, run, own.pair)
+            fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=began))
     except GitStoppedError:
         raise
     except BlackbirdError as error:
         warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
         summary = Summary(minimal=error.message)
     return fields.with_fields(RunFields(review_summary=summary))
+
+
+def _worktree_base(workspace: Workspace, run: Run, own: TreePair) -> str | None:
+    """Return what the task's change begins with in a worktree of its own, less what the run has not added."""
+    if run.worktree_base is None or run.worktree_base == run.base_tree:
+        return run.worktree_base and own.base
+    return without_earlier_files(workspace, run, TreePair(run.worktree_base, own.head)).base
 
 
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
@@ -257,14 +268,14 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        unconfirmed = found_notices(workspace, transaction.end_watch(), run.task_id)
+        unconfirmed = found_notices(workspace, transaction.end_watch(run), run.task_id)
         if unconfirmed:
             closed = closed.with_fields(
                 RunFields(notes=(*closed.notes, *(notice.text for notice in unconfirmed)))
             )
             transaction.save_run(closed)
-        # The plan is what it must be, and no agent is at work that could break it.
-        transaction.drop_plan_backup()
+        # The plan is what it must be.
+        transaction.renew_plan_backup()
         save_status(workspace, transaction, run.task_id)
     cut_logs(workspace, closed)
     for folder, aside in check.replaced:

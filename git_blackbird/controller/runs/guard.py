@@ -73,11 +73,14 @@ def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
         replaced = transaction.move_obstacles(run)
         yield transaction, WorkCheck(*_check_plan(workspace, transaction, run.id), *config, replaced)
     forget_config(workspace)
+    if workspace.store.ledger.has_agents:
+        remember_config(workspace)
 
 
 def remember_config(workspace: Workspace) -> None:
-    """Keep what the configuration is before an agent works."""
-    _save(workspace, _observe(workspace))
+    """Keep what the configuration is before an agent works, unless it is kept for another at work."""
+    if not workspace.store.ledger.has_agents or not workspace.paths.known_config.exists():
+        _save(workspace, _observe(workspace))
 
 
 def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
@@ -268,7 +271,7 @@ def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
     if not workspace.store.ledger.is_watching():
         return
     with workspace.transaction() as transaction:
-        end = transaction.end_watch()
+        end = transaction.end_watch(None)
     for notice in found_notices(workspace, end, None):
         ui.notify(notice)
 

@@ -142,7 +142,7 @@ def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
         resume=run.resumes is not None,
         previous_totals={} if resumed is None else resumed.raw_totals or {},
         # Where it worked then: the worktree may have been moved since.
-        folder=run.repo_root or str(workspace.repo.top),
+        folder=run.worktree or run.repo_root or str(workspace.repo.top),
     )
 
 

@@ -71,7 +71,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     size = log_size(context.workspace.repo.git_dir)
     with trace.measured(Phase.SNAPSHOT, instruction.task.id):
         base = await run_in_thread(lambda: snapshot(context.workspace))
-        _name_left_out(context, base.left_out)
+        name_left_out(context.ui, context.left_out, base.left_out)
         inside = await run_in_thread(lambda: submodules(context.workspace))
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
@@ -93,11 +93,12 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
     inform(context.ui, text, order.task.id, hint)
 
 
-def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None:
+def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
+    """Name each path that is not in a snapshot, unless it is among those that are ``named`` already."""
     for skipped in left_out:
-        if skipped.path not in context.left_out:
-            context.left_out.add(skipped.path)
-            warn(context.ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
+        if skipped.path not in named:
+            named.add(skipped.path)
+            warn(ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
 
 
 def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
@@ -107,8 +108,11 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
         if resumed is None
         else resumed.provider_session_ref
     )
+    is_elsewhere = context.workspace.works_elsewhere
     return initial_run.with_fields(
         RunFields(
+            worktree=str(context.workspace.repo.top) if is_elsewhere else None,
+            worktree_base=context.worktree_base or base.tree if is_elsewhere else None,
             provider_session_ref=session,
             context=order.context,
             resumes=None if resumed is None else resumed.id,
@@ -164,7 +168,8 @@ class _TaskRun:
             folder=str(workspace.repo.top),
             scratch=str(folder),
         )
-        start = AgentStart(initial_run, title, request, trace_git(workspace))
+        variables = {**trace_git(workspace), **context.variables}
+        start = AgentStart(initial_run, title, request, variables)
         shortening = asyncio.ensure_future(keep_trace_short(workspace))
         try:
             run, ended = await run_agent(context, start, self._record, force_stop)
@@ -183,7 +188,7 @@ class _TaskRun:
         stop_tracking(workspace)
         forget_trace(workspace)
         if closed.review_summary is not None:
-            _name_left_out(context, closed.review_summary.left_out)
+            name_left_out(context.ui, context.left_out, closed.review_summary.left_out)
         context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
         return closed
 
@@ -192,6 +197,8 @@ class _TaskRun:
         workspace, is_new = self._context.workspace, self._instruction.resumes is None
         assert run.base_tree is not None  # noqa: S101  # set where the record was made
         save_run_ref(workspace.repo, run.id, run.base_tree, None)
+        if run.worktree_base not in {None, run.base_tree}:
+            save_run_ref(workspace.repo, run.id, run.worktree_base or "", None, "bases")
         remember_config(workspace)
         with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
             state = transaction.state_of(run.task_id)
@@ -244,7 +251,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
 
 
 def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or its change request is to be applied or its paused run continued.
+    """Return the task when it is ready, or when its latest run only waits for a call to go on with it.
 
     Raises RequestError with its reasons and the ways out, UnreadableRecordError.
     """
@@ -254,7 +261,9 @@ def require_ready(state: PlanState, task: Task) -> Task:
         return task
     run = state.latest(task.id)
     if run is not None and (
-        run.decision_state is DecisionState.CHANGES_REQUESTED or run.status is RunStatus.PAUSED
+        run.decision_state is DecisionState.CHANGES_REQUESTED
+        or run.status is RunStatus.PAUSED
+        or run.is_landing_due
     ):
         return task
     hints = [*readiness.hints]

@@ -1,6 +1,4 @@
-"""Commits of trees that are not in HEAD, and branches and worktrees of them."""
-
-from pathlib import Path
+"""Commits of trees that are not in HEAD, and branches of them."""
 
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
@@ -10,8 +8,6 @@ from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import publish
 
 _IS_SIGNED = ("config", "--type=bool", "--default=false", "--get", "commit.gpgSign")
-# Agents' files may be large; git says itself what takes long.
-_CHECKOUT_SECONDS = 600.0
 
 
 def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -> str:
@@ -33,9 +29,3 @@ def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -
 def create_branch(repo: Repository, name: str, commit: str) -> None:
     """Create a branch. Raises GitError if there is one of that name, or if it is no name for one."""
     repo.git("branch", "--no-track", *operands(name, commit))
-
-
-def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
-    """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
-    options = ("worktree", "add", "--detach", "--quiet")
-    repo.git(*options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -244,23 +245,39 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 class GitStoppedError(GitError):
-    """Git was ended by ``stop_git`` on behalf of the user."""
+    """Git was ended by ``GitWork.stop`` on behalf of the user."""
 
 
-# The git processes that threads of this process wait for, and whether ``stop_git`` has killed each.
-_running: dict[subprocess.Popen[bytes], bool] = {}
-_running_lock = threading.Lock()
+class GitWork:
+    """Work in another thread whose git processes can be stopped, for Ctrl+C: a filter may hang.
 
-
-def stop_git() -> None:
-    """Kill every git process that another thread waits for; that thread raises GitStoppedError.
-
-    For Ctrl+C in this thread: a filter of the repository may hang. ``run_user_program`` is not affected.
+    ``run_user_program`` is not affected.
     """
-    with _running_lock:
-        for process in [process for process, is_stopped in _running.items() if not is_stopped]:
-            _running[process] = True
-            _kill_group(process)
+
+    def __init__(self) -> None:
+        # The git processes that the thread waits for, and whether each was killed.
+        self.running: dict[subprocess.Popen[bytes], bool] = {}
+
+    @contextlib.contextmanager
+    def here(self) -> Iterator[None]:
+        """Let what this thread runs in the block belong to it."""
+        token = _work.set(self)
+        try:
+            yield
+        finally:
+            _work.reset(token)
+
+    def stop(self) -> None:
+        """Kill the git processes that run now; the thread raises GitStoppedError."""
+        with _running_lock:
+            for process in [process for process, is_stopped in self.running.items() if not is_stopped]:
+                self.running[process] = True
+                _kill_group(process)
+
+
+_running_lock = threading.Lock()
+_work: ContextVar[GitWork] = ContextVar("git work")
+_ALONE = GitWork()
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -276,8 +293,9 @@ def _started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start git and kill its group at the end of the block unless git ended by itself.
 
-    Raises GitStoppedError if ``stop_git`` ended it.
+    Raises GitStoppedError if it was ended for the user.
     """
+    running = _work.get(_ALONE).running
     try:
         process = subprocess.Popen(
             ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
@@ -293,7 +311,7 @@ def _started(
     except ValueError as error:
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
     with _running_lock:
-        _running[process] = False
+        running[process] = False
     try:
         yield process
     finally:
@@ -305,7 +323,7 @@ def _started(
                 with contextlib.suppress(OSError):
                     pipe.close()
         with _running_lock:
-            was_stopped = _running.pop(process)
+            was_stopped = running.pop(process)
         if was_stopped:
             message = f"git {_verb(args)} was interrupted"
             raise GitStoppedError(args, -signal.SIGKILL, b"", message=message)

@@ -1,11 +1,16 @@
-"""Bring changes into a tree by a three-way merge of each path, on objects alone."""
+"""Merge on objects alone: changes into a tree, path by path, or whole trees as git merges branches."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from types import MappingProxyType
 
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.write_back import writing_order
 from git_blackbird.model.entities.change import TreePair
 
 _OVERLAPS = "later edits overlap with it"
@@ -40,13 +45,13 @@ def merge_changes(
 
 
 def before_attempt(repo: Repository, tree: str, attempt: TreePair) -> str:
-    """Return a tree with what an attempt began with, at each path where it has what that was to make."""
+    """Return a tree with what an attempt to write files began with, at each path that it came to.
+
+    Later paths of its order that are as it was to make them were made so by someone else.
+    """
     trees = TreeStore(repo)
-    made = (
-        path
-        for path in trees.changed_paths(*attempt)
-        if trees.entry(tree, path) == trees.entry(attempt.head, path)
-    )
+    wanted = {path: trees.entry(attempt.head, path) for path in trees.changed_paths(*attempt)}
+    made = takewhile(lambda path: trees.entry(tree, path) == wanted[path], writing_order(wanted))
     return trees.edited(tree, {path: trees.entry(attempt.base, path) for path in made})
 
 
@@ -133,3 +138,71 @@ def merge_entries(
         }
         merged = {entry.path: TreeEntry(int(entry.mode), str(entry.id)) for entry in index}
     return {path: merged.get(str(place)) for place, path in enumerate(paths) if str(place) not in in_conflict}
+
+
+_WITHOUT_MERGE_TREE = "git merge-tree --stdin, which git has from version 2.39 on"
+
+
+class GitTooOldError(UnusableError):
+    """The installed git cannot merge trees."""
+
+    def __init__(self) -> None:
+        super().__init__(f"this needs {_WITHOUT_MERGE_TREE}", hint="leave --jobs and --worktrees out")
+
+
+@dataclass(frozen=True)
+class TreeMerge:
+    """The tree that git's merge of two trees makes; where they conflict, files have git's markers.
+
+    ``conflicts`` are the paths, ``unmerged`` the lines of git's index for them, ``messages`` what git says.
+    """
+
+    tree: str
+    conflicts: tuple[bytes, ...] = ()
+    unmerged: tuple[bytes, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+def require_merge_tree(repo: Repository) -> None:
+    """Raise GitTooOldError where the installed git cannot merge trees."""
+    usage = repo.git("merge-tree", "--write-tree", "--stdin", stdin=b"", check=False)
+    if usage.code != 0:
+        raise GitTooOldError
+
+
+def merge_trees(repo: Repository, base: str, sides: Iterable[tuple[str, str]]) -> list[TreeMerge]:
+    """Merge each pair of trees, ours and theirs, that began as ``base``; renames are followed.
+
+    Raises GitError, GitTooOldError.
+    """
+    began = commit_of(repo, base, (), "base", 0)
+    pairs = [
+        [
+            commit_of(repo, tree, (began,), name, 0)
+            for tree, name in zip(pair, ("ours", "theirs"), strict=True)
+        ]
+        for pair in sides
+    ]
+    stdin = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
+    command = ("merge-tree", "--write-tree", "--stdin")
+    completed = repo.git(*command, stdin=stdin, check=False)
+    if completed.code != 0:
+        require_merge_tree(repo)
+        raise GitError(command, completed.code, completed.err)
+    fields = iter(completed.out.split(b"\0"))
+    return [_read_merge(fields) for _ in pairs]
+
+
+def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
+    """Read one record: whether it is clean, the tree, and of a conflict its paths and messages."""
+    is_clean, tree = next(fields) == b"1", next(fields).decode()
+    unmerged = tuple(iter(lambda: next(fields), b""))
+    if is_clean:
+        return TreeMerge(tree)
+    messages = []
+    while count := next(fields):
+        # The paths and the kind of a message come before its text.
+        *_, text = [next(fields) for _ in range(int(count) + 2)]
+        messages.append(text.decode(errors="replace").rstrip("\n"))
+    paths = (line.partition(b"\t")[2] for line in unmerged)
+    return TreeMerge(tree, tuple(dict.fromkeys(paths)), unmerged, tuple(messages))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
-Purpose = Literal["runs", "undo"]
+Purpose = Literal["runs", "undo", "landing", "landing-merge", "worktrees", "bases"]
 
 
 def save_run_ref(
@@ -29,7 +29,10 @@ def save_run_ref(
 ) -> None:
     """Point the reference of a run at a tree with the entries ``base`` and ``head``.
 
-    ``head`` is None while the run is at work. Those for ``undo`` are the worktree before and after that.
+    ``head`` is None while the run is at work. Those for ``undo`` and ``landing`` are the user's worktree
+    before and after that; for ``landing-merge`` the same of one that was sent back; for ``bases`` what the
+    change of a task began with in a worktree of its own. For ``worktrees`` the id is that of the worktree's
+    removal, and both are what it was then.
     Raises UnusableError if the repository cannot be written.
     """
     import pygit2  # noqa: PLC0415 - slow to load
@@ -47,6 +50,11 @@ def save_run_ref(
         _update_refs(repo, f"update {name} {tree}\n")
     finally:
         pygit2.settings.enable_fsync_gitdir(False)
+
+
+def keep_commit(repo: Repository, name: str, commit: str) -> None:
+    """Keep a commit that no branch may have, with those before it, under a name. Raises GitError."""
+    _update_refs(repo, f"update {_OURS}commits/{name} {commit}\n")
 
 
 def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:

@@ -15,12 +15,21 @@ from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
-from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.rules.reviews import BY_CHECK
+from git_blackbird.model.entities.run import (
+    APPROVALS,
+    DecisionState,
+    LandingState,
+    Run,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
+from git_blackbird.model.rules.reviews import BY_CHECK, BY_LANDING
 from git_blackbird.model.views.events import (
     CheckEnded,
     Decided,
     Event,
+    LandingEnded,
     Level,
     Notice,
     ReviewsEnded,
@@ -59,6 +68,8 @@ def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
             return _render_end(event.run, event.seconds)
         case CheckEnded():
             return "\n".join(_check_lines(event))
+        case LandingEnded():
+            return "\n".join(_landing_lines(event))
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
@@ -124,6 +135,20 @@ def _check_lines(event: CheckEnded) -> Iterator[str]:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
         yield from (f"  {line}" for line in list(check_lines(event.check))[1:])
+    yield from (render_reason(reason) for reason in event.reasons)
+
+
+def _landing_lines(event: LandingEnded) -> Iterator[str]:
+    """Say that a change has landed, or who acts next."""
+    run = event.run
+    if run.landing is LandingState.LANDED:
+        oid = None if event.commit is None else event.commit.oid
+        yield f"landed {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
+        yield from (f"  {clean_line(reason)}" for reason in event.reasons)
+        return
+    yield f"{event.task_id} has not landed"
+    if run.requested_by == BY_LANDING:
+        yield f"changes to {event.task_id} requested by its landing"
     yield from (render_reason(reason) for reason in event.reasons)
 
 

@@ -26,6 +26,7 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import (
     BY_CHECK,
+    BY_LANDING,
     BY_REVIEWERS,
     ChangeReviewView,
     GateState,
@@ -218,7 +219,7 @@ def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     yield "reviews", _change_state(view)
 
 
-_REQUESTERS = {BY_REVIEWERS: "its reviewers", BY_CHECK: "its check"}
+_REQUESTERS = {BY_REVIEWERS: "its reviewers", BY_CHECK: "its check", BY_LANDING: "its landing"}
 
 
 def _change_state(view: ChangeReviewView) -> str:

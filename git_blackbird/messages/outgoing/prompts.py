@@ -263,6 +263,26 @@ def render_check_request(check: CheckResult) -> str:
     return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
 
 
+def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str]) -> str:
+    """Format a conflict with the user's worktree as a change request."""
+    names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
+    says = "\n".join(clean_line(message) for message in messages)
+    return (
+        "While you worked, the files that your task began with have changed. Your worktree now has both "
+        "merged, and git could not merge these files, which have its conflict markers or are as git left "
+        f"them:\n\n{names}\n\nGit says:\n\n{says}\n\nResolve each conflict so that both changes do "
+        "what they were meant to do, remove the markers, and check your work again.\n"
+    )
+
+
+def render_merged_check_request(check: CheckResult) -> str:
+    """Format a check that failed on a change merged with the user's worktree as a change request."""
+    return (
+        "While you worked, the files that your task began with have changed. Your worktree now has both "
+        f"merged, and that does not pass. {render_check_request(check)}"
+    )
+
+
 def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     """Format a change request with the known problems of a change; None without any."""
     parts = []

@@ -115,6 +115,14 @@ class ExecutionConfig(Section):
     parent_review_enabled: bool = key(
         True, "review a parent when all its children are done", stricter="higher"
     )
+    jobs: int = key(1, "how many tasks are worked on at once", limits=(1, 64), stricter="lower")
+    worktrees: bool = key(False, "work on each task in a worktree of its own, as more than one job do")
+    max_pending_decisions: int = key(
+        0,
+        "how many decisions may wait before no more tasks start; 0: two for each job",
+        limits=(0, 1000),
+        stricter="lower",
+    )
     timeout_minutes: int = key(60, "longest run", limits=(1, 1440), stricter="lower")
     idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter="lower")
     log_megabytes: int = key(
@@ -138,6 +146,34 @@ class CheckConfig(Section):
     max_rounds: int = key(
         2,
         "how often a failed check is sent back before you are asked",
+        limits=(0, 20),
+        stricter="lower",
+    )
+
+
+class WorktreeConfig(Section):
+    """Worktrees in which one task each is worked on."""
+
+    dir: str | None = key(
+        None,
+        "the folder for worktrees of tasks; REPOSITORY.worktrees beside the repository when unset",
+        clone_safe=False,
+    )
+    copy_files: Annotated[tuple[str, ...], Field(alias="copy")] = key(
+        (), "patterns of ignored files and folders to copy into each worktree", clone_safe=False
+    )
+    setup: str | None = key(
+        None, "a shell command to prepare each worktree before its agent starts", clone_safe=False
+    )
+    setup_seconds: int = key(600, "time limit of that command", limits=(1, 86_400), stricter="lower")
+
+
+class LandingConfig(Section):
+    """Bringing the change of a task from its worktree into yours."""
+
+    max_rounds: int = key(
+        2,
+        "how often a conflict or a failed check is sent back before you are asked",
         limits=(0, 20),
         stricter="lower",
     )
@@ -218,6 +254,8 @@ class Config(Section):
     command: CommandConfig = Field(default_factory=CommandConfig.model_construct)
     execution: ExecutionConfig = Field(default_factory=ExecutionConfig.model_construct)
     check: CheckConfig = Field(default_factory=CheckConfig.model_construct)
+    worktree: WorktreeConfig = Field(default_factory=WorktreeConfig.model_construct)
+    landing: LandingConfig = Field(default_factory=LandingConfig.model_construct)
     notify: NotifyConfig = Field(default_factory=NotifyConfig.model_construct)
     reviews: ReviewsConfig = Field(default_factory=ReviewsConfig.model_construct)
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)

@@ -16,6 +16,8 @@ class CallOptions(NamedTuple):
     stop_after_each: bool | None = None
     reviews: str | None = None
     no_input: bool = False
+    jobs: int | None = None
+    worktrees: bool | None = None
 
     def for_verb(self, verb: str) -> str:
         """Format the options that a command takes, each with a leading space."""
@@ -24,6 +26,8 @@ class CallOptions(NamedTuple):
             "stop": stop,
             "reviews": self.reviews and f"--reviews {shell_word(self.reviews)}",
             "agent": self.agent and f"--agent {shell_word(self.agent)}",
+            "jobs": self.jobs and f"--jobs {self.jobs}",
+            "worktrees": {True: "--worktrees", False: "--no-worktrees", None: None}[self.worktrees],
             "no_input": "--no-input" if self.no_input else None,
         }
         return "".join(f" {options[name]}" for name in _OPTIONS_OF.get(verb, ()) if options[name])
@@ -31,7 +35,7 @@ class CallOptions(NamedTuple):
 
 NO_OPTIONS = CallOptions()
 _OPTIONS_OF = {
-    "execute": ("stop", "reviews", "agent", "no_input"),
+    "execute": ("jobs", "worktrees", "stop", "reviews", "agent", "no_input"),
     "resume": ("stop", "reviews", "no_input"),
     "resume --all": ("stop", "reviews", "no_input"),
     "restart": ("stop", "reviews", "agent", "no_input"),

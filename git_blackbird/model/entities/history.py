@@ -247,7 +247,7 @@ def completed_task(run: Run) -> bool:
     """Whether the task was ``done`` after this run: a new change and new messages start after it."""
     if run.superseded_by == f"{SUPERSEDED_BY_STATUS}done":
         return True
-    if run.awaits_verdict:
+    if run.awaits_verdict or run.awaits_landing:
         return False
     if run.decision_state is not None:
         return run.decision_state in APPROVALS

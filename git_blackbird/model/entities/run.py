@@ -88,6 +88,18 @@ class CheckResult(Record):
 CHECK_DUE = CheckResult(outcome=CheckOutcome.DUE)
 
 
+class LandingState(StrEnum):
+    """The landing of a change that was made in a worktree of its own (DESIGN.md 13).
+
+    ``due``: it is brought into the user's worktree as soon as nothing else is to be done about it.
+    ``blocked``: it could not be, and a person has to decide.
+    """
+
+    DUE = "due"
+    BLOCKED = "blocked"
+    LANDED = "landed"
+
+
 class DecisionState(StrEnum):
     """The decision at the checkpoint of a run (spec 2)."""
 
@@ -184,6 +196,11 @@ class RunFields(Record):
     ``undo_left`` the paths that were left as they are, ``undo_commit`` the commit that was made for it;
     ``undo_uncommitted``: git refused to make one.
     ``check``: what the user's check says of the change up to this run.
+
+    ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
+    task's change begins with there. ``landing_trees`` are the user's worktree before and after it landed, or
+    was to; ``landing_reason`` says why it did not,
+    ``landing_check`` what the check said of the merged tree.
     """
 
     id: CheckedRunId = RunId("")
@@ -261,6 +278,13 @@ class RunFields(Record):
     undo_commit: ObjectId | None = None
     undo_uncommitted: bool | None = None
     check: CheckResult | None = None
+    worktree: str | None = None
+    worktree_base: ObjectId | None = None
+    landing: LandingState | None = None
+    landed_at: str | None = None
+    landing_trees: dict[str, ObjectId] | None = None
+    landing_reason: str | None = None
+    landing_check: CheckResult | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""
@@ -336,10 +360,23 @@ class Run(RunFields):
         return self.is_check_due or self.review_state is ReviewState.DUE
 
     @property
+    def is_landing_due(self) -> bool:
+        """Whether the change is to be brought into the user's worktree now."""
+        return self.awaits_landing and self.decision_state not in OPEN_DECISIONS and not self.awaits_verdict
+
+    @property
+    def awaits_landing(self) -> bool:
+        """Whether the change is accepted, or will be, and is not in the user's worktree yet."""
+        is_accepted = self.status is RunStatus.SUCCESS or self.decision_state in APPROVALS
+        is_wanted = is_accepted and self.decision_state is not DecisionState.REJECTED
+        return is_wanted and self.landing in {LandingState.DUE, LandingState.BLOCKED}
+
+    @property
     def is_open(self) -> bool:
-        """Whether the run is not over, or is yet to be checked, reviewed, decided on or changed."""
+        """Whether the run is not over, or is yet to be checked, reviewed, decided on, changed or landed."""
         is_over = self.status in _OVER
-        return not is_over or self.awaits_verdict or self.decision_state in OPEN_DECISIONS
+        is_due = self.awaits_verdict or self.is_landing_due
+        return not is_over or is_due or self.decision_state in OPEN_DECISIONS
 
     @property
     def is_settled(self) -> bool:
@@ -357,8 +394,10 @@ class Run(RunFields):
                 return Status.WAITING_USER
             case RunStatus.FAILED:
                 # A person may accept the work of a failed run.
-                return Status.DONE if self.decision_state in APPROVALS and not is_undone else Status.FAILED
-            case RunStatus.SUCCESS if self.awaits_verdict:
+                is_accepted = self.decision_state in APPROVALS and not is_undone
+                accepted = Status.IN_PROGRESS if self.is_landing_due else Status.DONE
+                return accepted if is_accepted else Status.FAILED
+            case RunStatus.SUCCESS if self.awaits_verdict or self.is_landing_due:
                 return Status.IN_PROGRESS
             case RunStatus.SUCCESS if self.decision_state in OPEN_DECISIONS:
                 return Status.WAITING_USER
@@ -389,6 +428,28 @@ class Run(RunFields):
     def has_changed_files(self) -> bool:
         """Whether there are snapshots at both ends of the run, and they differ."""
         return self.tree_pair is not None and not self.tree_pair.is_empty
+
+    @property
+    def change_in_place(self) -> TreePair | None:
+        """What the run did to the user's worktree: what has landed of one that worked elsewhere."""
+        if self.worktree is None:
+            return self.tree_pair
+        trees = self.landing_trees or {}
+        is_there = self.landing is LandingState.LANDED and {"base", "head"} <= trees.keys()
+        return TreePair(trees["base"], trees["head"]) if is_there else None
+
+    @property
+    def change_elsewhere(self) -> TreePair | None:
+        """What the task's runs did up to this one in a worktree of its own; None for one in place."""
+        is_known = self.worktree is not None and self.worktree_base is not None
+        if not is_known or self.head_tree is None:
+            return None
+        return TreePair(self.worktree_base or "", self.head_tree)
+
+    @property
+    def has_changed_worktree(self) -> bool:
+        """Whether the run is known to have changed files of the user's worktree."""
+        return self.change_in_place is not None and not self.change_in_place.is_empty
 
     @property
     def sort_key(self) -> tuple[int, str]:

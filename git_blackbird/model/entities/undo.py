@@ -9,7 +9,7 @@ from git_blackbird.model.entities.run import DecisionState, Run
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
     is_rejected = run.decision_state is DecisionState.REJECTED and run.undone_at is None
-    return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_files else ()
+    return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
 def runs_since_undo(runs: Sequence[Run]) -> tuple[Run, ...]:

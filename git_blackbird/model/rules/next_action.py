@@ -1,7 +1,7 @@
 """The next action: one pure function of plan, records and the scope of the call (DESIGN.md 5)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -39,7 +39,8 @@ class CallScope:
     asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
     for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
-    ``elsewhere``: tasks that it does not start, since they have begun in another worktree.
+    ``elsewhere``: tasks that it does not start, since they have begun in another worktree. ``busy``: tasks
+    and parents that are at work at this moment, or that it leaves alone.
     """
 
     only: frozenset[TaskId] | None = None
@@ -51,6 +52,7 @@ class CallScope:
     tried: tuple[TaskId, ...] = ()
     widens: bool = False
     elsewhere: frozenset[TaskId] = frozenset()
+    busy: frozenset[TaskId] = frozenset()
 
     def widened(self) -> "CallScope":
         """Return the scope after *approve and continue*."""
@@ -60,12 +62,12 @@ class CallScope:
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
-        return self.only is None or task_id in self.only
+        return task_id not in self.busy and (self.only is None or task_id in self.only)
 
     def covers_parent(self, plan: Plan, parent: Task) -> bool:
         """Whether this call is about the parent, or about a leaf below it."""
-        if self.only is None or parent.id in self.only:
-            return True
+        if self.only is None or parent.id in self.only | self.busy:
+            return parent.id not in self.busy
         named = (plan.tasks[task_id] for task_id in self.only if task_id in plan.tasks)
         return any(parent.id == above.id for task in named for above in ancestors(plan, task))
 
@@ -89,6 +91,10 @@ class ApplyChangeRequest(RunAction):
 
 class CheckChange(RunAction):
     """Run the user's check on the change of a successful run, before its reviews."""
+
+
+class LandChange(RunAction):
+    """Bring the accepted change of a task from its worktree into the user's."""
 
 
 class ReviewChange(RunAction):
@@ -146,6 +152,7 @@ class Idle:
 NextAction = (
     ApplyChangeRequest
     | CheckChange
+    | LandChange
     | ReviewChange
     | PendingDecision
     | AskQuestions
@@ -161,18 +168,22 @@ NextAction = (
 
 def next_action(state: PlanState, call: CallScope) -> NextAction:
     """Return the next action of this call."""
-    if (request := next(change_requests(state, call), None)) is not None:
-        return request
-    if (check := _check_of_change(state, call)) is not None:
-        return check
-    if (review := _review_of_change(state, call)) is not None:
-        return review
-    for decision in pending_decisions(state):
-        if call.covers(decision.task.id):
-            return decision
-    if (question := _question(state, call)) is not None:
-        return question
-    return _feedback(state, call) or _parent_review_or_start(state, call)
+    return next(_owed(state, call), None) or _parent_review_or_start(state, call)
+
+
+def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
+    """Yield what the runs there are require, in the order in which it is done."""
+    yield from change_requests(state, call)
+    yield from (CheckChange(task, run) for task, run in _open_runs(state, call) if run.is_check_due)
+    yield from _reviews_of_changes(state, call)
+    yield from _landings(state, call)
+    yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
+    yield from _questions(state, call)
+    yield from _feedback(state, call)
+
+
+def _open_runs(state: PlanState, call: CallScope) -> Iterator[tuple[Task, Run]]:
+    return ((task, run) for task, run in state.open_runs if call.covers(task.id))
 
 
 def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
@@ -214,36 +225,34 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
             yield ApplyChangeRequest(task, run)
 
 
-def _check_of_change(state: PlanState, call: CallScope) -> CheckChange | None:
-    due = (CheckChange(task, run) for task, run in state.open_runs if run.is_check_due)
-    return next((action for action in due if call.covers(action.task.id)), None)
+def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:
+    """Return the changes that are to land, in the order in which they were accepted."""
+    due = [LandChange(task, run) for task, run in _open_runs(state, call) if run.is_landing_due]
+    return sorted(due, key=lambda action: (action.run.decision_resolved_at or "", action.run.sort_key))
 
 
-def _review_of_change(state: PlanState, call: CallScope) -> ReviewChange | None:
+def _reviews_of_changes(state: PlanState, call: CallScope) -> Iterator[ReviewChange]:
     for task, run in state.open_runs if call.review is None else state.latest_runs:
         is_by_hand = task.id == call.review and not call.is_reviewed
         if call.covers(task.id) and (run.review_state is ReviewState.DUE or is_by_hand):
-            return ReviewChange(task, run)
-    return None
+            yield ReviewChange(task, run)
 
 
-def _question(state: PlanState, call: CallScope) -> AskQuestions | None:
+def _questions(state: PlanState, call: CallScope) -> Iterator[AskQuestions]:
     for task, run in state.open_runs:
         if run.id in call.asked and run.status == RunStatus.WAITING_USER:
-            return AskQuestions(task, run)
-    return None
+            yield AskQuestions(task, run)
 
 
-def _feedback(state: PlanState, call: CallScope) -> SendFeedback | None:
-    """Return the next leaf that this call sends review feedback, if its session can be resumed."""
+def _feedback(state: PlanState, call: CallScope) -> Iterator[SendFeedback]:
+    """Yield the leaves that this call sends review feedback, if their sessions can be resumed."""
     leaves = call.carries & state.feedback.keys() - state.unreadable.keys()
     for task_id in (task.id for task in state.plan.leaves() if task.id in leaves):
         run = state.latest(task_id)
         if run is None or run.status is RunStatus.WAITING_USER:
             continue
         if not is_session_lost(state.history(task_id), run):
-            return SendFeedback(state.plan.tasks[task_id], run)
-    return None
+            yield SendFeedback(state.plan.tasks[task_id], run)
 
 
 def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentReviewRequired | None:

@@ -194,6 +194,8 @@ def text_for(review: Run, child: TaskId) -> str:
 
 BY_REVIEWERS = "reviewers"
 BY_CHECK = "check"
+BY_LANDING = "landing"
+_WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
 
 
@@ -222,20 +224,21 @@ def round_of(runs: Sequence[Run], run: Run) -> int:
     ``runs`` are those of one change, oldest first.
     """
     for earlier in reversed(runs[: runs.index(run)]):
-        if earlier.decision_state is DecisionState.CHANGES_REQUESTED and earlier.requested_by != BY_CHECK:
+        is_request = earlier.decision_state is DecisionState.CHANGES_REQUESTED
+        if is_request and earlier.requested_by not in _WITHOUT_REVIEWS:
             return (earlier.review_round or 1) + 1 if earlier.requested_by == BY_REVIEWERS else 1
     return 1
 
 
-def count_check_requests(runs: Sequence[Run], run: Run) -> int:
-    """Count how often a failed check was sent back before this run, since a person's last change request."""
+def count_requests(runs: Sequence[Run], run: Run, by: str) -> int:
+    """Count how often a change was sent back ``by`` that before this run, since a person's last request."""
     requests = [
         earlier.requested_by
         for earlier in runs
         if earlier.sort_key < run.sort_key and earlier.decision_state is DecisionState.CHANGES_REQUESTED
     ]
     persons = [index for index, by in enumerate(requests, 1) if by is None]
-    return requests[persons[-1] if persons else 0 :].count(BY_CHECK)
+    return requests[persons[-1] if persons else 0 :].count(by)
 
 
 def merged_or_none(run: Run) -> "MergedReview | None":

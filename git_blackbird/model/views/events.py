@@ -88,6 +88,20 @@ class CheckEnded:
 
 
 @dataclass(frozen=True)
+class LandingEnded:
+    """The change of a task has landed, was sent back to its session, or is left to a person.
+
+    ``run`` is the run as recorded after it, ``commit`` what was committed. ``reasons`` say why a person has
+    to decide, if so, or what is not as it was meant.
+    """
+
+    task_id: TaskId
+    run: Run
+    commit: ApprovalCommit | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ReviewsEnded:
     """Both reviews of a change are over; ``run`` is the reviewed run, as recorded after them.
 
@@ -127,6 +141,7 @@ class Phase(StrEnum):
     AGENT = "agent"
     SUMMARY = "summary"
     CHECK = "check"
+    LANDING = "landing"
     REVIEWS = "reviews"
     DECISION = "decision"
 
@@ -173,4 +188,14 @@ class Timings:
         return max(0.0, self.seconds - sum(self.phases.values()))
 
 
-Event = RunStarted | RunProgress | RunOutput | RunEnded | CheckEnded | ReviewsEnded | Decided | Notice
+Event = (
+    RunStarted
+    | RunProgress
+    | RunOutput
+    | RunEnded
+    | CheckEnded
+    | LandingEnded
+    | ReviewsEnded
+    | Decided
+    | Notice
+)

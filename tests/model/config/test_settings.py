@@ -206,6 +206,7 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("claude.args", "claude.path", "claude.permissionMode"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         "notify.command",
+        *("worktree.copy", "worktree.dir", "worktree.setup"),
     ] == UNSAFE
 
 
@@ -274,6 +275,8 @@ PROTECTING = {
     "execution.acceptNoChange": (True, False),
     "execution.commit": ("approved", "never"),
     "execution.parentReviewEnabled": (False, True),
+    "execution.jobs": (8, 2),
+    "execution.maxPendingDecisions": (100, 3),
     "execution.timeoutMinutes": (1440, 10),
     "execution.idleMinutes": (60, 2),
     "execution.logMegabytes": (4096, 1),
@@ -281,6 +284,8 @@ PROTECTING = {
     "check.timeoutSeconds": (60, 1200),
     "check.mode": ("show", "gate"),
     "check.maxRounds": (20, 0),
+    "worktree.setupSeconds": (3600, 60),
+    "landing.maxRounds": (20, 0),
     "reviews.mode": ("off", "parallel"),
     "reviews.maxIterations": (20, 2),
     "reviews.timeoutSeconds": (3600, 60),

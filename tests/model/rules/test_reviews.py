@@ -3,7 +3,7 @@
 import pytest
 
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.rules.reviews import BY_CHECK, BY_REVIEWERS, count_check_requests, round_of
+from git_blackbird.model.rules.reviews import BY_CHECK, BY_REVIEWERS, count_requests, round_of
 from tests.model.building import run
 
 REQUESTED = DecisionState.CHANGES_REQUESTED
@@ -23,5 +23,5 @@ REQUESTED = DecisionState.CHANGES_REQUESTED
 def test_rounds_are_counted_apart(requesters: tuple[str | None, ...], checks: int, round_number: int) -> None:
     runs = [run(number, decision_state=REQUESTED, requested_by=by) for number, by in enumerate(requesters, 1)]
     latest = run(9)
-    assert count_check_requests([*runs, latest], latest) == checks
+    assert count_requests([*runs, latest], latest, BY_CHECK) == checks
     assert round_of([*runs, latest], latest) == round_number

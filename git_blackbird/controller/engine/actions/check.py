@@ -38,7 +38,7 @@ from git_blackbird.model.entities.run import (
     RunFields,
 )
 from git_blackbird.model.rules.next_action import CheckChange
-from git_blackbird.model.rules.reviews import BY_CHECK, count_check_requests
+from git_blackbird.model.rules.reviews import BY_CHECK, count_requests
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
@@ -63,12 +63,17 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     pair, _ = await run_in_thread(lambda: change_of(workspace, state, run, runs))
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
     if pair is not None:
-        work = _Check(engine, run, command).run(pair)
-        result = await engine.run_agent("stopping the check of", task.id, work, "it")
+        result = await run_check(engine, run, pair)
     if result is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     engine.ui.notify(_save(workspace, run, result))
     return None
+
+
+async def run_check(engine: Engine, run: Run, pair: TreePair) -> CheckResult | None:
+    """Return the verdict of the user's check on what a run changed; None when it was interrupted."""
+    work = _Check(engine, run, engine.workspace.check_command).run(pair)
+    return await engine.run_agent("stopping the check of", run.task_id, work, "it")
 
 
 @dataclass(frozen=True)
@@ -226,7 +231,7 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
     history = workspace.store.records.history(stored.task_id)
     if is_reviewed:
         checked = checked.with_fields(RunFields(review_state=ReviewState.SKIPPED))
-    if count_check_requests(runs_in_change(history), stored) >= config.max_rounds or why_not_resumable(
+    if count_requests(runs_in_change(history), stored, BY_CHECK) >= config.max_rounds or why_not_resumable(
         workspace, history, stored
     ):
         escalated = RunFields(escalated=None if stored.decision_required else True)

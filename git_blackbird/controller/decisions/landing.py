@@ -1,0 +1,216 @@
+"""Bring the change of a task that worked in a worktree of its own into the user's worktree (DESIGN.md 13)."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from git_blackbird.controller.core.status_sync import save_status, update_run
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.approval_commit import (
+    ApprovalRefusedError,
+    ApprovalRequest,
+    commit_change,
+)
+from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.worktrees import place_of, release
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore
+from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
+from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
+from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.history import runs_in_change
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import APPROVALS, CheckResult, LandingState, Run, RunFields
+from git_blackbird.model.rules.reviews import BY_LANDING, count_requests
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import ApprovalCommit
+from git_blackbird.model.views.events import LandingEnded
+
+_TRIES = 3
+_IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
+_REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
+_EDITED = "it was edited at the same moment"
+_NO_CHANGE = "the snapshots of its change are not in this repository any more"
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A change merged with the user's worktree, before anything of it is written.
+
+    ``now`` is the user's worktree; ``before`` is the same without what an earlier attempt wrote. ``left`` are
+    the paths that cannot be written, each with the reason.
+    """
+
+    now: str
+    before: str
+    merge: TreeMerge
+    expected: Mapping[bytes, Signature]
+    left: Mapping[bytes, str]
+
+    @property
+    def pair(self) -> TreePair:
+        """The user's worktree without the change and with it."""
+        return TreePair(self.before, self.merge.tree)
+
+
+def merge_change(workspace: Workspace, run: Run) -> Landing:
+    """Merge the change of a run with the user's worktree as it is now; writes only objects.
+
+    Raises UnusableError where that keeps changing or the change is not known, SnapshotError, GitError.
+    """
+    change, repo = run.change_elsewhere, workspace.repo
+    if change is None or change.head not in TreeStore(repo):
+        raise UnusableError(_NO_CHANGE)
+    attempt = load_run_ref(repo, run.id, "landing")
+    taken = snapshot(workspace, since=change.base)
+    for _ in range(_TRIES):
+        before = taken.tree if attempt is None else before_attempt(repo, taken.tree, attempt)
+        (merge,) = merge_trees(repo, change.base, [(before, change.head)])
+        trees = TreeStore(repo)
+        paths = sorted(trees.changed_paths(taken.tree, merge.tree))
+        # Taken before the snapshot that counts: a later edit changes them.
+        expected, known = take_signatures(repo, paths), taken.tree
+        taken = snapshot(workspace, since=change.base)
+        if taken.tree == known:
+            left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
+            left = {path: reason for path, reason in left.items() if path in expected}
+            left |= _obstacles(trees, known, merge.tree, expected)
+            return Landing(known, before, merge, expected, left)
+    raise UnusableError("your worktree changes all the time")
+
+
+def _obstacles(
+    trees: TreeStore, now: str, after: str, expected: Mapping[bytes, Signature]
+) -> dict[bytes, str]:
+    """Find what writing these paths would destroy, or cannot bring over."""
+    left = {}
+    for path, signature in expected.items():
+        here, there = trees.entry(now, path), trees.entry(after, path)
+        if SUBMODULE in {entry.mode for entry in (here, there) if entry is not None}:
+            left[path] = _REPOSITORY
+        elif here is None and signature:
+            left[path] = _IN_THE_WAY
+    return left
+
+
+def is_check_waived(run: Run) -> bool:
+    """Whether a person approved the change knowing what the check said of it merged."""
+    is_known = run.landing is LandingState.BLOCKED and run.landing_check is not None
+    return is_known and run.decision_state in APPROVALS
+
+
+def land(
+    workspace: Workspace, state: PlanState, task: Task, run: Run, landing: Landing
+) -> LandingEnded | None:
+    """Write a merged change into the user's worktree, commit it where approvals do, and record it.
+
+    None where a file was edited since it was merged: then it is to be merged again. Repeated after a crash
+    it completes what was begun. Raises WriteBackError, SaveError.
+    """
+    commits = workspace.commits_approvals and run.decision_state in APPROVALS and not landing.pair.is_empty
+    if commits and (obstacles := plan_commit(workspace.repo, landing.pair, landing.merge.tree).obstacles):
+        return block(workspace, run, "; ".join(("its change cannot be committed", *obstacles)))
+    refused = _write(workspace, run, landing)
+    if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
+        return None
+    if refused:
+        return block(workspace, run, listed(refused))
+    if not commits:
+        return _landed(workspace, run, landing, ApprovalCommit(None))
+    try:
+        with commit_change(workspace, ApprovalRequest(state, task, run, landing.pair)) as commit:
+            return _landed(workspace, run, landing, commit)
+    except ApprovalRefusedError as error:
+        return _landed(workspace, run, landing, ApprovalCommit(None), error)
+
+
+def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, str]:
+    """Write the files, and return those that stay as they are, each with the reason.
+
+    Nothing is written if one was edited since. What is to be written is reachable before that begins.
+    """
+    repo, expected = workspace.repo, landing.expected
+    if edited := find_edited(repo, expected):
+        return dict.fromkeys(edited, _EDITED)
+    save_run_ref(repo, run.id, *landing.pair, "landing")
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
+
+
+def listed(paths: Mapping[bytes, str]) -> str:
+    """Name paths with the reasons why they cannot be written."""
+    return "; ".join(f"{path.decode(errors='replace')}: {why}" for path, why in sorted(paths.items()))
+
+
+def _landed(
+    workspace: Workspace,
+    run: Run,
+    landing: Landing,
+    commit: ApprovalCommit,
+    refusal: ApprovalRefusedError | None = None,
+) -> LandingEnded:
+    """Record that a change is in the user's worktree, and remove the worktree that it was made in."""
+    fields = RunFields(
+        landing=LandingState.LANDED,
+        landed_at=workspace.environment.timestamp(),
+        landing_trees=landing.pair._asdict(),
+        landing_reason=None if refusal is None else f"not committed: {refusal.message}",
+        commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
+    )
+    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields))
+    warnings = [*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",))]
+    warnings += _without_worktree(workspace, saved)
+    return LandingEnded(run.task_id, saved, commit, tuple(warnings))
+
+
+def _without_worktree(workspace: Workspace, run: Run) -> Iterator[str]:
+    place = place_of(workspace, run)
+    if place is not None:
+        try:
+            release(workspace, place.repo)
+        except BlackbirdError as error:
+            yield f"the worktree of {run.task_id} was not removed: {error.message}"
+
+
+def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
+    """Leave it to a person what is to become of a change that could not land."""
+    now = workspace.environment.timestamp()
+    fields = RunFields(
+        landing=LandingState.BLOCKED, landing_reason=reason, landing_check=check, escalated=True
+    )
+    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
+    return LandingEnded(run.task_id, saved, reasons=(reason,))
+
+
+def send_back(
+    workspace: Workspace, run: Run, landing: Landing, request: str, check: CheckResult | None = None
+) -> LandingEnded:
+    """Let the task's session deal with a conflict or a failed check, as often as it may; else ask a person.
+
+    ``request`` is what the session is told; it finds the merged files in its worktree.
+    """
+    history = workspace.store.records.history(run.task_id)
+    sent = count_requests(runs_in_change(history), run, BY_LANDING)
+    most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
+    if sent >= most or obstacle is not None:
+        why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
+        return block(workspace, run, f"{_what(landing, check)}; {why}", check)
+    save_run_ref(workspace.repo, run.id, *landing.pair, "landing-merge")
+    now = workspace.environment.timestamp()
+    fields = RunFields(landing_trees=landing.pair._asdict(), landing_check=check)
+    with workspace.transaction() as transaction:
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        saved = stored.with_fields(fields).requesting_changes(now, request, BY_LANDING)
+        transaction.save_run(saved)
+        save_status(workspace, transaction, run.task_id)
+    return LandingEnded(run.task_id, saved)
+
+
+def _what(landing: Landing, check: CheckResult | None) -> str:
+    if check is not None:
+        return "the check fails on the merged files"
+    names = (path.decode(errors="replace") for path in landing.merge.conflicts)
+    return f"it conflicts with your worktree in {', '.join(names)}"

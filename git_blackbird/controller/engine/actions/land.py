@@ -1,0 +1,75 @@
+"""Land the change of a task that worked in a worktree of its own (DESIGN.md 13)."""
+
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.decisions.landing import (
+    Landing,
+    block,
+    is_check_waived,
+    land,
+    listed,
+    merge_change,
+    send_back,
+)
+from git_blackbird.controller.engine.actions.check import run_check
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import interrupted_stop
+from git_blackbird.errors import LockedError, UnusableError
+from git_blackbird.messages.outgoing.prompts import render_conflict_request, render_merged_check_request
+from git_blackbird.model.entities.cli_hints import EXECUTE
+from git_blackbird.model.entities.run import CheckOutcome, CheckResult, Run
+from git_blackbird.model.rules.next_action import LandChange
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import LandingEnded
+from git_blackbird.model.views.stop import Stop
+
+_TRIES = 5
+
+
+async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
+    """Merge the change with the user's worktree, check that, and write it; else send it back or ask."""
+    workspace, run = engine.workspace, action.run
+    ended: LandingEnded | None = None
+    for _ in range(_TRIES):
+        try:
+            landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
+            if landing is None:
+                return interrupted_stop("", EXECUTE, task_id=run.task_id)
+            check = await _check(engine, run, landing)
+            if engine.is_interrupted:
+                return interrupted_stop("", EXECUTE, task_id=run.task_id)
+            ended = await finish_in_thread(
+                lambda: _finish(engine, action, state, landing, check),  # noqa: B023  # awaited at once
+                engine.force_stop,
+            )
+        except LockedError:
+            raise
+        except UnusableError as error:
+            ended = block(workspace, run, error.message)
+        if ended is not None:
+            break
+    engine.ui.notify(ended or block(workspace, run, "your worktree changes all the time"))
+    return None
+
+
+async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
+    """Return what the user's check says of the merged files; None where there is nothing to be said."""
+    is_mergeable = not landing.merge.conflicts and not landing.left
+    if not engine.workspace.check_command or is_check_waived(run) or not is_mergeable:
+        return None
+    return await run_check(engine, run, landing.pair)
+
+
+def _finish(
+    engine: Engine, action: LandChange, state: PlanState, landing: Landing, check: CheckResult | None
+) -> LandingEnded | None:
+    workspace, run = engine.workspace, action.run
+    if landing.left:
+        return block(workspace, run, listed(landing.left))
+    if landing.merge.conflicts:
+        request = render_conflict_request(landing.merge.conflicts, landing.merge.messages)
+        return send_back(workspace, run, landing, request)
+    if check is not None and check.outcome is CheckOutcome.FAILED:
+        return send_back(workspace, run, landing, render_merged_check_request(check), check)
+    if check is not None and check.outcome is CheckOutcome.BROKEN:
+        return block(workspace, run, f"the check of the merged files is broken: {check.reason}", check)
+    return land(workspace, state, action.task, run, landing)

@@ -1,0 +1,180 @@
+"""Perform the next actions of several tasks at once (DESIGN.md 13)."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
+
+from git_blackbird import trace
+from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import (
+    NotAgreedError,
+    interrupted_stop,
+    left_stop,
+    not_started_stop,
+)
+from git_blackbird.errors import AgentUnavailableError, BlackbirdError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    AskPaused,
+    AskQuestions,
+    CallScope,
+    ContinueRun,
+    Idle,
+    LandChange,
+    NextAction,
+    ParentReviewRequired,
+    ReviewParent,
+    SendFeedback,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
+
+Perform = Callable[[Engine, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
+Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
+Look = Callable[[CallScope], Awaitable[PlanState | None]]
+
+# What an action holds: one of the agents, the attention of the person, the user's own worktree.
+_AGENT, _PERSON, _WORKTREE = "agent", "person", "worktree"
+_OPEN = frozenset({StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
+
+
+@dataclass(frozen=True)
+class _Job:
+    """An action that is being performed, and what it holds."""
+
+    task_id: TaskId
+    holds: frozenset[str]
+
+
+class Scheduler:
+    """Performs the actions of one call, several at a time, until none is due or nothing more may begin.
+
+    A task has one action at a time. A decision that nobody is here to take is left open, and others go on.
+    """
+
+    def __init__(self, engine: Engine, choose: Choose, perform: Perform, look: Look) -> None:
+        self._engine = engine
+        self._choose = choose
+        self._perform = perform
+        self._look = look
+        self._jobs: dict[asyncio.Task[Stop | None], _Job] = {}
+        self._left: dict[TaskId, Stop] = {}
+        self._faults: dict[TaskId, BlackbirdError] = {}
+        self._stops: list[Stop] = []
+
+    async def run(self, state: PlanState) -> Stop:
+        """Return how the call ends. Raises BlackbirdError where something about a task could not go on."""
+        try:
+            while True:
+                last = await self._begin(state)
+                if not self._jobs:
+                    return await self._end(last, state)
+                await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
+                self._collect()
+                # What an interrupt leaves is looked at once all have ended.
+                state = await self._look(replace(self._engine.scope, busy=self._busy)) or state
+        finally:
+            # Something that nobody expected: what runs is paused.
+            for job in self._jobs:
+                job.cancel()
+            await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    @property
+    def _busy(self) -> frozenset[TaskId]:
+        return frozenset(job.task_id for job in self._jobs.values())
+
+    async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
+        """Begin what may begin now; return what the call would end with, None if it has to end anyway."""
+        waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults))
+        while not self._engine.is_interrupted and not self._stops:
+            action, state = self._choose(state, self._scope(state, waiting))
+            if isinstance(action, Idle | ParentReviewRequired):
+                return action
+            task_id, holds = action.task.id, _holds(action)
+            if not self._has_room(holds):
+                waiting |= {task_id}
+                continue
+            trace.event("begin", type(action).__name__, task_id)
+            job = asyncio.create_task(self._perform(self._engine, action, state))
+            self._jobs[job] = _Job(task_id, holds)
+            # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
+            await asyncio.sleep(0)
+        return None
+
+    def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
+        """Return the scope for the next choice: what is at work or has to wait is none of it."""
+        scope, config = self._engine.scope, self._engine.workspace.config.execution
+        most = config.max_pending_decisions or 2 * config.jobs
+        pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
+        if pending >= most or not self._has_room(frozenset({_AGENT})):
+            scope = replace(scope, starts_left=0)
+        return replace(scope, busy=self._busy | waiting)
+
+    def _has_room(self, holds: frozenset[str]) -> bool:
+        held = Counter(each for job in self._jobs.values() for each in job.holds)
+        jobs = self._engine.workspace.config.execution.jobs
+        return all(held[each] < (jobs if each == _AGENT else 1) for each in holds)
+
+    def _collect(self) -> None:
+        """Take what the ended actions came to."""
+        for task in [task for task in self._jobs if task.done()]:
+            job = self._jobs.pop(task)
+            try:
+                stop = task.result()
+            except (AgentUnavailableError, NotAgreedError) as error:
+                stop = not_started_stop(error)
+            except BlackbirdError as error:
+                self._faults[job.task_id] = error
+                self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
+                continue
+            if stop is not None:
+                self._take(stop, job.task_id)
+
+    def _take(self, stop: Stop, task_id: TaskId) -> None:
+        engine = self._engine
+        if stop.reason in _OPEN:
+            self._left[task_id] = stop
+            return
+        if not self._stops and self._jobs and stop.reason is not StopReason.INTERRUPTED:
+            inform(engine.ui, f"no more tasks start, {', '.join(sorted(self._busy))} go on to their end")
+        self._stops.append(stop)
+        if stop.reason is StopReason.INTERRUPTED and not engine.is_interrupted:
+            engine.interrupt()
+
+    async def _end(self, last: Idle | ParentReviewRequired | None, state: PlanState) -> Stop:
+        """Return the stop that comes first in the order of exit codes."""
+        if self._faults:
+            raise next(iter(self._faults.values()))
+        stops = list(self._stops)
+        if self._engine.is_interrupted and not stops:
+            stops.append(interrupted_stop())
+        if self._left:
+            stops.append(left_stop(list(self._left.values())))
+        ending = None if last is None else await self._perform(self._engine, last, state)
+        if ending is not None:
+            stops.append(ending)
+        order = list(StopReason)
+        first = min(stops, key=lambda stop: order.index(stop.reason))
+        steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
+        return replace(first, next_steps=tuple(dict.fromkeys(steps)))
+
+
+def _holds(action: NextAction) -> frozenset[str]:
+    match action:
+        case PendingDecision() | AskQuestions() | AskPaused():
+            return frozenset({_PERSON})
+        case LandChange():
+            return frozenset({_WORKTREE})
+        case ReviewParent():
+            # It looks at the user's worktree, where nothing may land meanwhile.
+            return frozenset({_AGENT, _WORKTREE})
+        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.worktree is None:
+            return frozenset({_AGENT, _WORKTREE})
+        case _:
+            return frozenset({_AGENT})

@@ -1,0 +1,172 @@
+"""The worktree of its own in which a task is worked on, until its change has landed (DESIGN.md 13)."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import (
+    add_task_worktree,
+    commit_of,
+    move_base,
+    open_linked,
+    owner_of,
+    remove_worktree,
+    stray_commit,
+)
+from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.merging import merge_trees, require_merge_tree
+from git_blackbird.git.worktree.saved_trees import keep_commit, save_run_ref
+from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.model.base.ids import TaskId, build_run_id
+from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.entities.run import LandingState, Run
+from git_blackbird.model.rules.reviews import BY_LANDING
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run works.
+
+    ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
+    ``left_out`` are paths of the user's worktree that a new one does not have.
+    """
+
+    workspace: Workspace
+    base: str | None = None
+    left_out: tuple[SkippedPath, ...] = ()
+
+
+def place_of(workspace: Workspace, run: Run) -> Workspace | None:
+    """Return the workspace with the worktree that a run worked in; None where that is gone."""
+    if run.worktree is None:
+        return workspace
+    linked = open_linked(workspace.repo, Path(run.worktree))
+    return None if linked is None else workspace.working_in(linked)
+
+
+def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
+    """Return where the worktree of a task belongs. Raises UnusableError for a folder that cannot be it."""
+    top, given = workspace.paths.state_root, workspace.config.worktree.dir
+    beside = f"../{top.name}.worktrees"
+    above = Path(os.path.realpath(top / Path(given or beside).expanduser()))
+    for inside, what in ((workspace.repo.common_dir, "the git directory"), (top, "the worktree itself")):
+        if above.is_relative_to(os.path.realpath(inside)):
+            raise UnusableError(
+                f"worktree.dir is {above}, inside {what}", hint="agents need a folder outside of both"
+            )
+    return above / task_id
+
+
+def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
+    """Return where an agent is to work on a task: in place, or in a worktree, which is made if need be.
+
+    A session goes on where it was: agents find theirs by the path. Raises GitTooOldError, SnapshotError,
+    RequestError where the place of a worktree is taken, GitError.
+    """
+    if resumed is not None:
+        return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
+    if not workspace.uses_worktrees:
+        return Place(workspace)
+    require_merge_tree(workspace.repo)
+    folder = folder_for(workspace, task_id)
+    linked = open_linked(workspace.repo, folder)
+    if linked is not None and owner_of(linked) == task_id:
+        # Whoever starts anew has given up what is in it.
+        release(workspace, linked)
+    return _make(workspace, task_id, folder)
+
+
+def _reopen(workspace: Workspace, run: Run) -> Place:
+    folder = Path(run.worktree or "")
+    linked = open_linked(workspace.repo, folder)
+    if run.landing is not LandingState.LANDED:
+        if linked is None:
+            linked = _restore(workspace, run, folder)
+        if run.requested_by == BY_LANDING and run.landing_trees is not None:
+            return _bring_merge(workspace, run, linked)
+        return Place(workspace.working_in(linked), run.worktree_base)
+    if linked is not None and owner_of(linked) == run.task_id:
+        release(workspace, linked)
+    return _make(workspace, run.task_id, folder)
+
+
+def _bring_merge(workspace: Workspace, run: Run, linked: Repository) -> Place:
+    """Bring a task's worktree to what its change and the user's worktree make together, with conflicts.
+
+    Files that somebody edited since the run stay as they are. HEAD comes last, so that it can be repeated.
+    """
+    place, base = workspace.working_in(linked), (run.landing_trees or {})["base"]
+    change, at = run.change_elsewhere, head(linked).commit
+    if change is None or (at is not None and tree_of(linked, at) == base):
+        return Place(place, base)
+    (merge,) = merge_trees(linked, change.base, [(base, change.head)])
+    trees = TreeStore(linked)
+    expected = take_signatures(linked, trees.changed_paths(change.head, merge.tree))
+    now = snapshot(place, since=change.head).tree
+    untouched = [path for path in expected if trees.entry(now, path) == trees.entry(change.head, path)]
+    wanted = trees.edited(now, {path: trees.entry(merge.tree, path) for path in untouched})
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    write_paths(linked, now, wanted, expected, timeout_seconds=seconds)
+    move_base(linked, _base_commit(workspace, run.task_id, base), merge.unmerged)
+    return Place(place, base)
+
+
+def _make(workspace: Workspace, task_id: TaskId, folder: Path) -> Place:
+    """Make the worktree of a task with the files of the user's worktree as they are now."""
+    taken = snapshot(workspace)
+    linked = _add(workspace, task_id, folder, taken.tree)
+    return Place(workspace.working_in(linked), left_out=taken.left_out)
+
+
+def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
+    """Make a worktree again that somebody removed, with the files as a run left them."""
+    tree, base = run.head_tree or run.base_tree, run.worktree_base
+    if tree is None or base is None or tree not in TreeStore(workspace.repo):
+        raise RequestError(
+            f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
+            hint=f"git blackbird restart {run.task_id}",
+        )
+    linked = _add(workspace, run.task_id, folder, base)
+    expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    write_paths(linked, base, tree, expected, timeout_seconds=seconds)
+    return linked
+
+
+def _add(workspace: Workspace, task_id: TaskId, folder: Path, tree: str) -> Repository:
+    return add_task_worktree(workspace.repo, task_id, folder, _base_commit(workspace, task_id, tree))
+
+
+def _base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
+    at = head(workspace.repo).commit
+    parents = () if at is None else (at,)
+    message = f"The files that {task_id} begins with\n"
+    return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
+
+
+def release(workspace: Workspace, linked: Repository) -> None:
+    """Remove a task's worktree, once all that is in it is reachable by a reference.
+
+    Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
+    """
+    taken = snapshot(workspace.working_in(linked))
+    if taken.left_out:
+        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
+        raise RequestError(
+            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
+        )
+    environment, stray = workspace.environment, stray_commit(linked)
+    name = build_run_id(environment.now(), environment.random_bits(16))
+    runs = workspace.store.records.history(TaskId(owner_of(linked) or "")).own
+    if not any(taken.tree in {run.base_tree, run.head_tree} for run in runs):
+        save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
+    if stray is not None:
+        keep_commit(workspace.repo, name, stray)
+    remove_worktree(workspace.repo, linked)

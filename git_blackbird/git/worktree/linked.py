@@ -1,0 +1,141 @@
+"""Linked worktrees in which one task each is worked on."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
+from git_blackbird.git.worktree.index import QUIET_OPTIONS
+
+_OWNER = "task"
+_NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
+# Files may be large; git says itself what takes long.
+_CHECKOUT_SECONDS = 600.0
+_WAY_OUT = "move it away, or set worktree.dir"
+
+
+class TaskWorktree(NamedTuple):
+    """The linked worktree of a task."""
+
+    task_id: str
+    repo: Repository
+
+
+def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
+    """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
+    # Forced, because git may still know one there whose folder somebody removed.
+    options = ("worktree", "add", "--force", "--detach", "--quiet")
+    repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)
+
+
+def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str) -> Repository:
+    """Add the worktree of a task. Raises RequestError where something is in its place, GitError."""
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
+    add_worktree(repo, folder, commit)
+    linked = open_linked(repo, folder)
+    if linked is None:
+        raise UnusableError(f"git has made no worktree at {folder}")
+    linked.private_dir.mkdir(exist_ok=True)
+    (linked.private_dir / _OWNER).write_text(task_id, encoding="utf-8")
+    return linked
+
+
+def open_linked(repo: Repository, folder: Path) -> Repository | None:
+    """Return the linked worktree of this repository at a folder; None if there is none."""
+    try:
+        git_dir = Path(os.fsdecode((folder / ".git").read_bytes().removeprefix(b"gitdir: ").rstrip(b"\n")))
+        back = Path(os.fsdecode((git_dir / "gitdir").read_bytes().rstrip(b"\n")))
+        is_ours = git_dir.parent.samefile(repo.common_dir / "worktrees") and back.samefile(folder / ".git")
+    except OSError:
+        return None
+    if not is_ours:
+        return None
+    return replace(repo, top=folder, git_dir=repo.common_dir / "worktrees" / git_dir.name)
+
+
+def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
+    """Return the worktrees of tasks that there are."""
+    for top, git_dir in other_worktrees(repo):
+        linked = replace(repo, top=top, git_dir=git_dir)
+        if (task_id := owner_of(linked)) is not None:
+            yield TaskWorktree(task_id, linked)
+
+
+def owner_of(linked: Repository) -> str | None:
+    """Return the task that a linked worktree was made for; None for one of a person's."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (linked.private_dir / _OWNER).read_text(encoding="utf-8")
+    return None
+
+
+def stray_commit(linked: Repository) -> str | None:
+    """Return the commit that a worktree's HEAD is at; None for one that ``commit_of`` made."""
+    import pygit2  # noqa: PLC0415 - slow to load
+
+    objects, at = open_libgit2(linked), head(linked).commit
+    if at is None:
+        return None
+    with using_objects(linked):
+        commit = objects[pygit2.Oid(hex=at)].peel(pygit2.Commit)
+    return None if commit.committer.email == _EMAIL else at
+
+
+def remove_worktree(repo: Repository, linked: Repository) -> None:
+    """Remove a linked worktree with all its files, ignored ones included. Raises GitError."""
+    repo.git("worktree", "remove", "--force", "--force", *operands(str(linked.top)))
+    with contextlib.suppress(OSError):  # others are in it
+        linked.top.parent.rmdir()
+
+
+def commit_of(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
+    """Write a commit that is on no branch, in this program's name, and return its id.
+
+    ``at`` is in seconds since 1970. Raises UnusableError.
+    """
+    import pygit2  # noqa: PLC0415 - slow to load
+
+    objects = open_libgit2(repo)
+    with using_objects(repo):
+        author = pygit2.Signature(_NAME, _EMAIL, at, 0)
+        return str(objects.create_commit(None, author, author, message, tree, list(parents)))
+
+
+def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> None:
+    """Move HEAD and the index of a task's worktree to a commit, detached, and leave its files alone.
+
+    ``unmerged`` are lines for the paths in conflict, as ``git update-index --index-info`` reads them.
+    Raises GitError.
+    """
+    linked.git(*QUIET_OPTIONS, "read-tree", "--reset", *revisions(commit))
+    if unmerged:
+        gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, line.partition(b"\t")[2]) for line in unmerged)
+        lines = b"".join(line + b"\0" for line in unmerged)
+        linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + lines)
+    linked.git("update-ref", "--no-deref", "-m", "new base", "HEAD", *revisions(commit))
+
+
+def disk_bytes(linked: Repository) -> int:
+    """Return how much room the files of a worktree take, as far as they can be read."""
+    total = 0
+    for place, folders, names in os.walk(linked.top):
+        for name in (*folders, *names):
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118  # faster
+    return total
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return how much room is left where a folder is or will be; None where that cannot be known."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
