@@ -1,9 +1,10 @@
 """Forks the program from an interpreter that has loaded it, for two sockets of requests.
 
 To load the program takes ten times as long as most of what it then does. A fork is a process of its own, with
-its own arguments, environment, folder, streams, signals and terminal; only its imports are behind it. The
-arguments ``DESCRIPTOR LISTENER`` are one end of a socket from which requests come (``tests/preloaded.py``;
-the server ends when the other end is closed), and a socket to which others connect (``tests/forked.py``).
+its own arguments, environment, folder, streams, signals and terminal; only its imports, and the building of
+models that pydantic puts off, are behind it. The arguments ``DESCRIPTOR LISTENER`` are one end of a socket
+from which requests come (``tests/preloaded.py``; the server ends when the other end is closed), and a socket
+to which others connect (``tests/forked.py``).
 """
 
 import atexit
@@ -34,6 +35,7 @@ from pygit2.enums import ConfigLevel
 import git_blackbird
 from git_blackbird.cli.main import run
 from git_blackbird.model.config import settings
+from git_blackbird.model.config.config import KEYS
 from tests.preloaded import HOOK, LENGTH, NUMBER
 
 # Standard input, output and error, and the socket on which its id and its end are told.
@@ -139,7 +141,7 @@ def load_program() -> None:
     for library in _LOADED_LATE:
         importlib.import_module(library)
     _build_models(BaseModel)
-    for name in settings.KEYS:
+    for name in KEYS:
         settings._validator(name)
 
 
