@@ -33,7 +33,13 @@ _TRIES = 3
 _IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
 _REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _EDITED = "it was edited at the same moment"
+UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
+AGAIN = "resolve that; `git blackbird execute` goes on with it"
 _NO_CHANGE = "the snapshots of its change are not in this repository any more"
+
+
+class ChangeGoneError(UnusableError):
+    """The snapshots of a change are gone, so that it can never land."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +65,18 @@ class Landing:
 def merge_change(workspace: Workspace, run: Run) -> Landing:
     """Merge the change of a run with the user's worktree as it is now; writes only objects.
 
-    Raises UnusableError where that keeps changing or the change is not known, SnapshotError, GitError.
+    Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
     change, repo = run.change_elsewhere, workspace.repo
     if change is None or change.head not in TreeStore(repo):
-        raise UnusableError(_NO_CHANGE)
+        raise ChangeGoneError(_NO_CHANGE)
     attempt = load_run_ref(repo, run.id, "landing")
     taken = snapshot(workspace, since=change.base)
     for _ in range(_TRIES):
         before = taken.tree if attempt is None else before_attempt(repo, taken.tree, attempt)
-        (merge,) = merge_trees(repo, change.base, [(before, change.head)])
+        merge = TreeMerge(change.head)
+        if before != change.base:
+            (merge,) = merge_trees(repo, change.base, [(before, change.head)])
         trees = TreeStore(repo)
         paths = sorted(trees.changed_paths(taken.tree, merge.tree))
         # Taken before the snapshot that counts: a later edit changes them.
@@ -79,7 +87,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
             left = {path: reason for path, reason in left.items() if path in expected}
             left |= _obstacles(trees, known, merge.tree, expected)
             return Landing(known, before, merge, expected, left)
-    raise UnusableError("your worktree changes all the time")
+    raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
 def _obstacles(
@@ -108,7 +116,8 @@ def land(
     """Write a merged change into the user's worktree, commit it where approvals do, and record it.
 
     None where a file was edited since it was merged: then it is to be merged again. Repeated after a crash
-    it completes what was begun. Raises WriteBackError, SaveError.
+    it completes what was begun. Raises UnusableError where the system refuses a file, WriteBackError,
+    SaveError.
     """
     commits = workspace.commits_approvals and run.decision_state in APPROVALS and not landing.pair.is_empty
     if commits and (obstacles := plan_commit(workspace.repo, landing.pair, landing.merge.tree).obstacles):
@@ -117,7 +126,7 @@ def land(
     if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
         return None
     if refused:
-        return block(workspace, run, listed(refused))
+        raise UnusableError(f"the change of {task.id} has not landed in full: {listed(refused)}", hint=AGAIN)
     if not commits:
         return _landed(workspace, run, landing, ApprovalCommit(None))
     try:
@@ -206,7 +215,7 @@ def send_back(
         saved = stored.with_fields(fields).requesting_changes(now, request, BY_LANDING)
         transaction.save_run(saved)
         save_status(workspace, transaction, run.task_id)
-    return LandingEnded(run.task_id, saved)
+    return LandingEnded(run.task_id, saved, reasons=(_what(landing, check),))
 
 
 def _what(landing: Landing, check: CheckResult | None) -> str:
