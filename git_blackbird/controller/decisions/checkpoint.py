@@ -22,7 +22,7 @@ from git_blackbird.model.entities.history import History, requested_change, runs
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
+from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
     BY_CHECK,
     ReviewFollowUp,
@@ -65,6 +65,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
         other_branch=other_branch(workspace, run),
+        behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
 
 

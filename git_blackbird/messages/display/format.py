@@ -148,6 +148,10 @@ class UsageMeter:
         """Set the figures of a run, for all of it up to now."""
         self._runs[run_id] = self._runs.get(run_id, UsageCost()).updated(usage, cost_usd)
 
+    def of(self, run_id: RunId) -> UsageCost:
+        """Return the figures of one run."""
+        return self._runs.get(run_id, UsageCost())
+
     @property
     def spent(self) -> UsageCost:
         """The total of all runs."""
