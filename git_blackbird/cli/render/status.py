@@ -35,7 +35,7 @@ from git_blackbird.model.rules.attention import PendingItem, PendingKind
 # The groups of what is due that are listed, and how what is left out of each is told.
 _MORE = {
     "pending": " (`git blackbird list --status waiting_user`)",
-    "change_review": " whose change is to be reviewed",
+    "change_review": " whose change is to be reviewed or to land",
     "parent_review": " that wait for their review",
     "failed": " failed (`git blackbird list --status failed`)",
     "stuck": " without a run",
@@ -100,6 +100,8 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview.locked_by, now)}"
+        if live.run.worktree is not None:
+            yield f"    in {clean_line(live.run.worktree, 1000)}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
 
