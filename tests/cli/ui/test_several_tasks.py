@@ -214,3 +214,24 @@ def test_the_checkpoint_names_the_worktree_and_who_waits_behind_it(parallel: Pat
     worktree = runs_of(parallel, "a")[-1].worktree
     assert f"Worktree: {worktree}\n" in completed.stdout
     assert "1 more decision waits behind this one\n" in completed.stdout
+
+
+@pytest.mark.parametrize("named", [(), ("a", "b")])
+def test_one_command_continues_all_that_was_interrupted(
+    parallel: Path, go: Path, named: tuple[str, ...]
+) -> None:
+    with Terminal(parallel, "execute", *named, "--jobs", "2") as terminal:
+        terminal.wait_to_see("Step of b")
+        terminal.wait_to_see("Step of a")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        last = terminal.text.splitlines()[-2:]
+    names = last[1].removeprefix("next step: git blackbird execute --jobs 2").split()
+    assert (last[0], sorted(names)) == ("interrupted", sorted(named))
+    for task in "abcd":
+        (go / task).touch()
+    done = run(parallel, *last[1].removeprefix("next step: git blackbird ").split())
+    assert done.returncode == 0, done.stdout
+    tasks = named or tuple("abcd")
+    assert {task for task in "abcd" if (parallel / f"{task}.txt").exists()} == set(tasks)
+    assert runs_of(parallel, "a")[-1].resumes == runs_of(parallel, "a")[0].id
