@@ -1,8 +1,9 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,6 +32,9 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
+
+if TYPE_CHECKING:
+    from git_blackbird.controller.queries.conflicts import Conflict
 
 # The groups of what is due that are listed, and how what is left out of each is told.
 _MORE = {
@@ -73,6 +77,15 @@ def status_lines(
     yield from render_section("the plan and the records differ", _drift(overview))
     yield from render_section("decisions on tasks that are not in this plan", _orphaned(overview))
     yield from worktree_lines(elsewhere)
+
+
+def conflict_lines(conflicts: "Sequence[Conflict]") -> Iterator[str]:
+    """Write a section with the changes that conflict, and the paths."""
+    lines = [
+        f"{one.task_id} and {one.other or 'your worktree'}  {clean_line(', '.join(one.paths), 2000)}"
+        for one in conflicts
+    ]
+    return render_section("conflicts", lines or ["none between changes that have not landed"])
 
 
 def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:

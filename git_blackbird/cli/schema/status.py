@@ -221,6 +221,14 @@ class ConfigProblemView(View):
     fatal: bool = field("Whether it stops commands that start or decide.")
 
 
+class ConflictView(View):
+    """Two changes that conflict, or a change and the user's worktree."""
+
+    task: TaskId = field("The task whose change it is.", "task_id")
+    other: TaskId | None = field("The other task; null for your worktree.")
+    paths: tuple[str, ...] = field("Where they conflict.")
+
+
 def _counts(report: StatusReport) -> dict[Status, int]:
     return {status: report.counts[status] for status in Status}
 
@@ -260,3 +268,6 @@ class StatusOutput(DataOutput, schema_name="status"):
     orphaned_decisions: tuple[TaskRun, ...] = field("Runs with a decision due whose task is gone.")
     problems: tuple[ConfigProblemView, ...] = field("What is wrong in the configuration.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Runs of the plan's tasks in other worktrees.")
+    conflicts: tuple[ConflictView, ...] | None = field(
+        "Changes that conflict and have not landed; null without `--conflicts`."
+    )
