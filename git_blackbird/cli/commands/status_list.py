@@ -40,10 +40,11 @@ def show_status(
 ) -> ExitCode:
     """Print the status report; with ``record_end`` as records for scripts."""
     workspace = call.workspace
-    # All that was read is in use until the command ends.
+    # All that was read is in use until the command ends: nor is it searched for garbage once.
     with gc_paused():
         state = workspace.plan_state()
         overview = build_overview(workspace, state)
+        gc.freeze()
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
         call.lines(status_lines(overview, elsewhere, call))
