@@ -11,6 +11,7 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
+    belongs_to,
     commit_of,
     move_base,
     open_linked,
@@ -80,7 +81,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
     linked = open_linked(workspace.repo, folder)
-    if linked is not None and owner_of(linked) == task_id:
+    if linked is not None and belongs_to(linked, task_id):
         # Whoever starts anew has given up what is in it.
         release(workspace, linked)
     return _make(workspace, task_id, folder)
@@ -95,7 +96,7 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
         if run.requested_by == BY_LANDING and run.landing_trees is not None:
             return _bring_merge(workspace, run, linked)
         return Place(workspace.working_in(linked), run.worktree_base)
-    if linked is not None and owner_of(linked) == run.task_id:
+    if linked is not None and belongs_to(linked, run.task_id):
         release(workspace, linked)
     return _make(workspace, run.task_id, folder)
 
@@ -167,7 +168,8 @@ def release(workspace: Workspace, linked: Repository) -> None:
         )
     environment, stray = workspace.environment, stray_commit(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
-    runs = workspace.store.records.history(TaskId(owner_of(linked) or "")).own
+    owner = owner_of(linked)
+    runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
     if not any(taken.tree in {run.base_tree, run.head_tree} for run in runs):
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
     if stray is not None:

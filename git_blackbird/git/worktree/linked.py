@@ -79,6 +79,14 @@ def owner_of(linked: Repository) -> str | None:
     return None
 
 
+def belongs_to(linked: Repository, task_id: str) -> bool:
+    """Whether a linked worktree was made for a task, or is what a crash left before it was said for which."""
+    owner = owner_of(linked)
+    if owner is not None:
+        return owner == task_id
+    return head(linked).commit is not None and stray_commit(linked) is None
+
+
 def stray_commit(linked: Repository) -> str | None:
     """Return the commit that a worktree's HEAD is at; None for one that ``commit_of`` made."""
     import pygit2  # noqa: PLC0415 - slow to load

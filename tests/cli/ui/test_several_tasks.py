@@ -1,6 +1,7 @@
 """Several tasks at work at once: what a terminal and line mode show of the others, and how they ask."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_agents_are_looked_after_while_the_pager_shows_a_diff(
         terminal.wait_for("pager-is-up")
         (go / "b").touch()
         while not runs_of(parallel, "b")[-1].is_pending:
-            pass
+            time.sleep(0.02)
         assert "completed b" not in terminal.plain
         terminal.type("\n")
         terminal.wait_for_list(times=2)
@@ -196,7 +197,7 @@ def test_line_mode_names_the_task_and_keeps_what_others_do_until_the_answer(para
         terminal.wait_for("a: Select option: ")
         (go / "b").touch()
         while not runs_of(parallel, "b")[-1].is_pending:
-            pass
+            time.sleep(0.02)
         assert terminal.text.endswith("a: Select option:")
         terminal.type("1\n")
         terminal.wait_for("b: Select option: ")
