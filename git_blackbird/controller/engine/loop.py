@@ -204,6 +204,9 @@ def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
         run = engine.lost_sessions[0]
         steps = tuple(restart_command(lost.task_id) for lost in engine.lost_sessions)
         stop = Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
+    elif stop is None and engine.not_set_up:
+        text = "; ".join(error.message for error in engine.not_set_up.values())
+        stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
@@ -78,6 +79,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     folder = folder_for(workspace, task_id)
     linked = open_linked(workspace.repo, folder)
     if linked is not None and owner_of(linked) == task_id:
+        stop_cut_off(linked)
         # Whoever starts anew has given up what is in it.
         release(workspace, linked)
     return _make(workspace, task_id, folder)
