@@ -45,13 +45,16 @@ def run(repo: Path, command: Sequence[str], typed: str = "", **environ: str) -> 
 
 
 def strike(repo: Path, command: Sequence[str], typed: str, at: str = "") -> Struck:
-    """Run a command line with its steps numbered; ``at`` is ``kill:N`` or ``fail:N``."""
-    trace = repo.parent / "trace"
+    """Run a command line with its steps numbered; ``at`` is ``kill:N`` or ``fail:N``.
+
+    Steps are those in the folder that has the repository and the worktrees beside it.
+    """
+    trace = repo.parent.with_name("trace")
     trace.unlink(missing_ok=True)
     trace.touch()
     path = os.pathsep.join((str(INJECTED), program_environ()["PYTHONPATH"]))
     completed = run(
-        repo, command, typed, PYTHONPATH=path, CRASH_TOP=str(repo), CRASH_TRACE=str(trace), CRASH_AT=at
+        repo, command, typed, PYTHONPATH=path, CRASH_TOP=str(repo.parent), CRASH_TRACE=str(trace), CRASH_AT=at
     )
     lines = trace.read_bytes()
     steps = (lines[place : place + WIDTH].decode().strip() for place in range(0, len(lines), WIDTH))

@@ -78,6 +78,32 @@ def _committed(repo: Path) -> None:
     write(repo, {"a.txt": "edited\n", "mine.txt": "mine\n"})
 
 
+def _in_worktrees(repo: Path, prompt: str, **settings: str) -> None:
+    tasks = leaf("a", prompt), leaf("b", "append x.txt 3", deps=["a"])
+    _start(repo, *tasks, execution__stopAfterEachTask="true", execution__worktrees="true", **settings)
+    execute(repo)
+    write(repo, {"a.txt": "edited\n"})
+
+
+def _accepted(repo: Path, **settings: str) -> None:
+    _in_worktrees(repo, "write x.txt 1\nwrite d/y.txt 2", **settings)
+    run(repo, ours("decide", "a", "--approve"))
+
+
+def _accepted_to_commit(repo: Path) -> None:
+    _accepted(repo, execution__commit="approved")
+
+
+def _conflicting(repo: Path) -> None:
+    _in_worktrees(repo, "write x.txt theirs\non-feedback write x.txt both")
+    write(repo, {"x.txt": "mine\n"})
+    run(repo, ours("decide", "a", "--approve"))
+
+
+def _two_jobs(repo: Path) -> None:
+    _start(repo, leaf("a", "write x.txt 1"), leaf("b", "write y.txt 2"), execution__jobs="2")
+
+
 def _requested(repo: Path) -> None:
     _waiting(repo)
     run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
@@ -131,6 +157,10 @@ SCENES: Mapping[str, Scene] = {
     "command": scene(_by_command, "execute", "--no-input"),
     "approve": scene(_waiting, "decide", "a", "--approve"),
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
+    "land": scene(_accepted, "execute", "--no-input"),
+    "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),
+    "conflict": scene(_conflicting, "execute", "--no-input"),
+    "jobs": scene(_two_jobs, "execute", "--no-input"),
     "request": scene(_waiting, "decide", "a", "--request-changes", "-m", "say it in French"),
     "resume": scene(_requested, "resume", "a", "--no-input"),
     "answer": replace(scene(_ask_question, "resume", "a"), typed="1\n"),

@@ -33,6 +33,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "execute": {"kill": r"os\.rename .*/tmp/blackbird\.plan"},
     "edit": {"fail": r"os\.fsync"},
     "undo": {"kill": r"os\.replace|os\.rename .*/x\.txt|os\.(remove|unlink) .*x\.txt"},
+    "land": {"kill": r"os\.(link|rename) .*x\.txt", "fail": r"os\.mkdir .*/work/repo/d"},
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},
     "parent review": {"kill": r"os\.rename .*/tmp/p?t\.json"},
 }
@@ -156,37 +157,39 @@ def leftovers(repo: Path) -> Iterator[str]:
             if one.status is RunStatus.RUNNING:
                 yield f"{one.id} is running"
             yield from (f"process {pid} of {one.id}" for pid in signals.marked(one.id))
+    yield from map(str, repo.parent.glob("repo.worktrees/*"))
     if state.histories:
         yield from (str(path) for path in (repo / ".blackbird/tmp").glob("*.tmp"))
 
 
 class Prepared(NamedTuple):
-    """A scene's repository before its command, the steps of that, and what comes of it undisturbed."""
+    """The steps of a scene's command, and what comes of it undisturbed."""
 
-    repo: Path
     usual: Ended
     steps: tuple[str, ...]
     final: Final
 
 
 def prepared(scene: Scene, place: Path) -> Prepared:
-    repo = place / "original" / "repo"
+    # Each strike is made in a copy at the same place, by which linked worktrees are known.
+    repo = place / "work" / "repo"
     repo.parent.mkdir()
     scene.prepare(repo)
-    undisturbed = place / "undisturbed" / "repo"
-    shutil.copytree(repo, undisturbed, symlinks=True)
-    ended, steps = strike(undisturbed, scene.command, scene.typed)
+    shutil.copytree(repo.parent, place / "prepared", symlinks=True)
+    ended, steps = strike(repo, scene.command, scene.typed)
     assert ended.code != BUG, ended.said
     assert steps, ended.said
-    run(undisturbed, scene.again, scene.typed)
-    finish(undisturbed)
-    return Prepared(repo, ended, steps, final(undisturbed))
+    run(repo, scene.again, scene.typed)
+    finish(repo)
+    known = Prepared(ended, steps, final(repo))
+    shutil.rmtree(repo.parent)
+    return known
 
 
 def struck(scene: Scene, known: Prepared, place: Path, at: str) -> None:
     """Strike one step, and show that nothing but that was amiss."""
-    repo = place / "struck" / "repo"
-    shutil.copytree(known.repo, repo, symlinks=True)
+    repo = place / "work" / "repo"
+    shutil.copytree(place / "prepared", repo.parent, symlinks=True)
     before = decisions(repo)
     ended, steps = strike(repo, scene.command, scene.typed, at)
     try:

@@ -33,7 +33,13 @@ _TRIES = 3
 _IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
 _REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _EDITED = "it was edited at the same moment"
+UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
+AGAIN = "resolve that; `git blackbird execute` goes on with it"
 _NO_CHANGE = "the snapshots of its change are not in this repository any more"
+
+
+class ChangeGoneError(UnusableError):
+    """The snapshots of a change are gone, so that it can never land."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,11 @@ class Landing:
 def merge_change(workspace: Workspace, run: Run) -> Landing:
     """Merge the change of a run with the user's worktree as it is now; writes only objects.
 
-    Raises UnusableError where that keeps changing or the change is not known, SnapshotError, GitError.
+    Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
     change, repo = run.change_elsewhere, workspace.repo
     if change is None or change.head not in TreeStore(repo):
-        raise UnusableError(_NO_CHANGE)
+        raise ChangeGoneError(_NO_CHANGE)
     attempt = load_run_ref(repo, run.id, "landing")
     taken = snapshot(workspace, since=change.base)
     for _ in range(_TRIES):
@@ -79,7 +85,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
             left = {path: reason for path, reason in left.items() if path in expected}
             left |= _obstacles(trees, known, merge.tree, expected)
             return Landing(known, before, merge, expected, left)
-    raise UnusableError("your worktree changes all the time")
+    raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
 def _obstacles(
@@ -108,7 +114,8 @@ def land(
     """Write a merged change into the user's worktree, commit it where approvals do, and record it.
 
     None where a file was edited since it was merged: then it is to be merged again. Repeated after a crash
-    it completes what was begun. Raises WriteBackError, SaveError.
+    it completes what was begun. Raises UnusableError where the system refuses a file, WriteBackError,
+    SaveError.
     """
     commits = workspace.commits_approvals and run.decision_state in APPROVALS and not landing.pair.is_empty
     if commits and (obstacles := plan_commit(workspace.repo, landing.pair, landing.merge.tree).obstacles):
@@ -117,7 +124,7 @@ def land(
     if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
         return None
     if refused:
-        return block(workspace, run, listed(refused))
+        raise UnusableError(f"the change of {task.id} has not landed in full: {listed(refused)}", hint=AGAIN)
     if not commits:
         return _landed(workspace, run, landing, ApprovalCommit(None))
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
@@ -9,6 +10,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.write_back import writing_order
 from git_blackbird.model.entities.change import TreePair
 
 _OVERLAPS = "later edits overlap with it"
@@ -43,13 +45,13 @@ def merge_changes(
 
 
 def before_attempt(repo: Repository, tree: str, attempt: TreePair) -> str:
-    """Return a tree with what an attempt began with, at each path where it has what that was to make."""
+    """Return a tree with what an attempt to write files began with, at each path that it came to.
+
+    Later paths of its order that are as it was to make them were made so by someone else.
+    """
     trees = TreeStore(repo)
-    made = (
-        path
-        for path in trees.changed_paths(*attempt)
-        if trees.entry(tree, path) == trees.entry(attempt.head, path)
-    )
+    wanted = {path: trees.entry(attempt.head, path) for path in trees.changed_paths(*attempt)}
+    made = takewhile(lambda path: trees.entry(tree, path) == wanted[path], writing_order(wanted))
     return trees.edited(tree, {path: trees.entry(attempt.base, path) for path in made})
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import TreeStore, parents
+from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.saved_trees import checkout_tree, find_private_object
 from git_blackbird.model.base.system import tick_of
@@ -86,10 +86,25 @@ def write_paths(
         for path, oid in files.items():
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
                 new[path].chmod(0o600)
-        # A file may take the place of a folder.
-        order = sorted(entries, key=lambda path: path in files)
-        outcomes = {path: _attempt(repo.top, path, new.get(path), expected[path]) for path in order}
+        outcomes = {
+            path: _attempt(repo.top, path, new.get(path), expected[path]) for path in writing_order(entries)
+        }
     return {path: reason for path, reason in outcomes.items() if reason is not None}
+
+
+def writing_order(entries: Mapping[bytes, TreeEntry | None]) -> list[bytes]:
+    """Return paths in the order in which they are written; None is for one that is removed.
+
+    What is in the way of a file comes first, other removals come last: a moved file is never nowhere.
+    """
+    files = {path for path, entry in entries.items() if entry is not None}
+    folders = {parent for path in files for parent in parents(path)}
+
+    def rank(path: bytes) -> int:
+        is_in_the_way = path in folders or not files.isdisjoint(parents(path))
+        return 1 if path in files else 0 if is_in_the_way else 2
+
+    return sorted(entries, key=lambda path: (rank(path), path))
 
 
 def _attempt(top: Path, path: bytes, new: Path | None, expected: Signature) -> str | None:

@@ -5,7 +5,7 @@ that makes its commits, and its hook are affected. A step is a call of the opera
 renames, links, removes, locks, writes or makes durable a file of the repository, a write of an object, or the
 start of a process that does so. The environment says what to do:
 
-    CRASH_TOP    the repository
+    CRASH_TOP    the folder of the repository, and of worktrees beside it
     CRASH_TRACE  a file that gets a line of ``WIDTH`` bytes for each step
     CRASH_AT     ``kill:N`` or ``fail:N``; not set, steps are only numbered
 """
@@ -26,7 +26,12 @@ _PROGRAMS = ("git_blackbird", "git_blackbird.cli.main")
 _FAULTS = {"fcntl.flock": errno.ENOLCK, "os.fsync": errno.EIO, "os.remove": errno.EIO, "os.rmdir": errno.EIO}
 _START_FAULT = errno.EAGAIN
 # The commands of git that change something, as the program calls them.
-_CHANGING = frozenset({"checkout-index", "commit", "read-tree", "update-index", "update-ref", "write-tree"})
+_CHANGING = frozenset(
+    {
+        *("checkout-index", "commit", "merge-tree", "read-tree", "update-index", "update-ref", "worktree"),
+        "write-tree",
+    }
+)
 _PATHS = frozenset(
     {"os.chmod", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.symlink", "os.utime"}
 )

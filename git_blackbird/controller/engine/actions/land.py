@@ -2,6 +2,9 @@
 
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.decisions.landing import (
+    AGAIN,
+    UNSTEADY,
+    ChangeGoneError,
     Landing,
     block,
     is_check_waived,
@@ -13,7 +16,7 @@ from git_blackbird.controller.decisions.landing import (
 from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
-from git_blackbird.errors import LockedError, UnusableError
+from git_blackbird.errors import UnusableError
 from git_blackbird.messages.outgoing.prompts import render_conflict_request, render_merged_check_request
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.run import CheckOutcome, CheckResult, Run
@@ -26,9 +29,11 @@ _TRIES = 5
 
 
 async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
-    """Merge the change with the user's worktree, check that, and write it; else send it back or ask."""
+    """Merge the change with the user's worktree, check that, and write it; else send it back or ask.
+
+    Raises UnusableError where the system refuses it, or the worktree changes all the time.
+    """
     workspace, run = engine.workspace, action.run
-    ended: LandingEnded | None = None
     for _ in range(_TRIES):
         try:
             landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
@@ -41,14 +46,12 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
                 lambda: _finish(engine, action, state, landing, check),  # noqa: B023  # awaited at once
                 engine.force_stop,
             )
-        except LockedError:
-            raise
-        except UnusableError as error:
+        except ChangeGoneError as error:
             ended = block(workspace, run, error.message)
         if ended is not None:
-            break
-    engine.ui.notify(ended or block(workspace, run, "your worktree changes all the time"))
-    return None
+            engine.ui.notify(ended)
+            return None
+    raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
 async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:

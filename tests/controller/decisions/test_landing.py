@@ -1,0 +1,431 @@
+"""Stories of tasks that work in worktrees of their own, and of how their changes land."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.decisions.undo import redo_task, undo_task
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
+from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.run import CheckOutcome, DecisionState, LandingState, Run
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import LandingEnded
+from git_blackbird.model.views.stop import Stop, StopReason
+from tests.controller.support import (
+    APPROVE,
+    REJECT,
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    perform,
+    put_plan,
+    runs_of,
+    status,
+)
+from tests.git.support import script
+from tests.support import commit, git, write
+
+LINES = "".join(f"line {number}\n" for number in range(1, 10))
+
+
+@pytest.fixture
+def demo(repo: Path) -> Path:
+    """A repository in which the embedded agent works on each task in a worktree of its own."""
+    commit(repo, {"a.txt": LINES, ".gitignore": ".blackbird\nblackbird.plan.json\nignored.txt\n"})
+    configure(repo, agent="demo", execution__stopGraceSeconds="1", execution__worktrees="true")
+    return repo
+
+
+def by_command(repo: Path, command: str) -> None:
+    configure(repo, agent="command", command__run=command)
+
+
+def resume(repo: Path, task_id: str, person: Person, message: str) -> Stop:
+    request = ResumeRequest(task_id, message)
+    return perform(open_at(repo), person, lambda workspace, ui: resume_loop(workspace, ui, request))
+
+
+def worktree(repo: Path, task_id: str) -> Path:
+    return repo.parent / f"{repo.name}.worktrees" / task_id
+
+
+def last(repo: Path, task_id: str) -> Run:
+    return runs_of(repo, task_id)[-1]
+
+
+def landings(person: Person) -> list[tuple[str, LandingState | None, tuple[str, ...]]]:
+    ended = (event for event in person.events if isinstance(event, LandingEnded))
+    return [(event.task_id, event.run.landing, event.reasons) for event in ended]
+
+
+def pending(repo: Path, *prompts: str) -> None:
+    """Let tasks a, b, … be worked on, each in its worktree, until a decision is due on each."""
+    put_plan(repo, *(leaf(name, prompt) for name, prompt in zip("abc", prompts, strict=False)))
+    configure(repo, execution__jobs="3", execution__stopAfterEachTask="true")
+    execute(repo)
+    configure(repo, execution__jobs="1")
+
+
+def test_a_change_lands_beside_what_the_person_does_meanwhile(demo: Path) -> None:
+    write(demo, {"mine.txt": "before\n"})
+    pending(demo, "write new.txt hello\\n\ndelete a.txt\nappend mine.txt theirs")
+    assert worktree(demo, "a").is_dir()
+    assert (demo / "mine.txt").read_text() == "before\n"
+    write(demo, {"other.txt": "staged\n"})
+    git(demo, "add", "other.txt")
+    index = git(demo, "ls-files", "-s")
+    person = Person([APPROVE])
+    stop = execute(demo, person)
+    assert stop.reason is StopReason.COMPLETED
+    assert landings(person) == [("a", LandingState.LANDED, ())]
+    assert status(demo, "a") is Status.DONE
+    assert (demo / "mine.txt").read_text() == "before\ntheirs\n"
+    assert git(demo, "status", "--short") == " D a.txt\nA  other.txt\n?? mine.txt\n?? new.txt"
+    assert git(demo, "ls-files", "-s") == index
+    assert not worktree(demo, "a").parent.exists()
+    assert git(demo, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_until_it_is_approved_nothing_of_it_is_in_the_worktree(demo: Path) -> None:
+    pending(demo, "write new.txt hello")
+    assert git(demo, "status", "--short") == ""
+    assert status(demo, "a") is Status.WAITING_USER
+    record_decision(open_at(demo), "a", APPROVE)
+    assert status(demo, "a") is Status.IN_PROGRESS
+    assert git(demo, "status", "--short") == ""
+    execute(demo)
+    assert git(demo, "status", "--short") == "?? new.txt"
+
+
+def test_both_edits_of_one_file_are_merged(demo: Path) -> None:
+    by_command(demo, "sed -i 's/line 2$/theirs/' a.txt")
+    pending(demo, "")
+    write(demo, {"a.txt": LINES.replace("line 8", "mine")})
+    execute(demo, Person([APPROVE]))
+    assert (demo / "a.txt").read_text() == LINES.replace("line 8", "mine").replace("line 2", "theirs")
+
+
+def test_a_renamed_file_takes_the_edit_along(demo: Path) -> None:
+    by_command(demo, "git mv a.txt b.txt")
+    pending(demo, "")
+    write(demo, {"a.txt": LINES.replace("line 8", "mine")})
+    execute(demo, Person([APPROVE]))
+    assert not (demo / "a.txt").exists()
+    assert (demo / "b.txt").read_text() == LINES.replace("line 8", "mine")
+
+
+def test_links_and_modes_land(demo: Path) -> None:
+    by_command(demo, "ln -s a.txt link; chmod +x a.txt; mkdir d; echo x >d/f")
+    pending(demo, "")
+    execute(demo, Person([APPROVE]))
+    assert (demo / "link").readlink() == Path("a.txt")
+    assert (demo / "a.txt").stat().st_mode & stat.S_IXUSR
+    assert (demo / "d/f").read_text() == "x\n"
+
+
+def test_line_ends_land_as_git_checks_them_out(demo: Path) -> None:
+    commit(demo, {".gitattributes": "*.bat text eol=crlf\n", "x.bat": "one\r\ntwo\r\nthree\r\n"})
+    by_command(demo, "printf 'ONE\\r\\ntwo\\r\\nthree\\r\\n' >x.bat")
+    pending(demo, "")
+    write(demo, {"x.bat": "one\r\ntwo\r\nTHREE\r\n"})
+    git(demo, "config", "merge.renormalize", "true")
+    execute(demo, Person([APPROVE]))
+    assert (demo / "x.bat").read_bytes() in {b"ONE\r\ntwo\r\nTHREE\r\n", b"one\r\ntwo\r\nTHREE\r\n"}
+
+
+def test_without_decisions_a_change_lands_at_the_end_of_its_run(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x.txt one"), leaf("b", "append x.txt two", deps=["a"]))
+    person = Person()
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert [task_id for task_id, _, _ in landings(person)] == ["a", "b"]
+    assert (demo / "x.txt").read_text() == "one\ntwo\n"
+
+
+def test_agents_see_uncommitted_work_and_leave_the_plan_alone(demo: Path) -> None:
+    write(demo, {"a.txt": "edited\n", "new.txt": "new\n"})
+    by_command(demo, "cat a.txt new.txt >seen.txt; git status --short >>seen.txt; ! ls -a | grep plan")
+    put_plan(demo, leaf("a"))
+    execute(demo)
+    assert (demo / "seen.txt").read_text() == "edited\nnew\n?? seen.txt\n"
+
+
+def conflicting(repo: Path, on_feedback: str = "write x.txt both") -> None:
+    """A change that is approved, and a file of the person's that it conflicts with."""
+    pending(repo, f"write x.txt theirs\non-feedback {on_feedback}")
+    write(repo, {"x.txt": "mine"})
+    record_decision(open_at(repo), "a", APPROVE)
+
+
+def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
+    by_command(
+        demo,
+        'if [ "$BLACKBIRD_RESUME" ]; then cat x.txt; git status --short; echo both >x.txt; '
+        "else echo theirs >x.txt; fi",
+    )
+    conflicting(demo)
+    person = Person([APPROVE])
+    execute(demo, person)
+    assert landings(person) == [("a", LandingState.DUE, ()), ("a", LandingState.LANDED, ())]
+    first, second = runs_of(demo, "a")
+    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "landing")
+    assert second.provider_session_ref == first.provider_session_ref
+    assert second.worktree == first.worktree
+    seen = (second.stdout or "").splitlines()
+    assert [line[:7] for line in seen] == ["<<<<<<<", "mine", "=======", "theirs", ">>>>>>>", "AA x.tx"]
+    assert "x.txt" in (first.decision_feedback or "")
+    assert (demo / "x.txt").read_text() == "both\n"
+    checkpoint = person.checkpoints[0]
+    assert checkpoint.pair is not None
+    assert "-mine" in git(demo, "diff", *checkpoint.pair)
+
+
+class Editing(Person):
+    """Approves, and edits a file first."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | None:
+        self._path.write_text(f"edit {len(self.checkpoints)}\n")
+        self.checkpoints.append(checkpoint)
+        return APPROVE if len(self.checkpoints) < 3 else None
+
+
+def test_a_conflict_that_comes_back_is_for_a_person(demo: Path) -> None:
+    conflicting(demo)
+    configure(demo, landing__maxRounds="2")
+    person = Editing(demo / "x.txt")
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    *sent, (_, blocked, reasons) = landings(person)
+    assert [state for _, state, _ in sent] == [LandingState.DUE, LandingState.DUE]
+    assert blocked is LandingState.BLOCKED
+    assert reasons[0].endswith("sent back 2 of 2 times (landing.maxRounds)")
+    assert (demo / "x.txt").read_text() == "edit 2\n"
+    assert len(runs_of(demo, "a")) == 3
+
+
+def test_no_round_means_a_person_at_once(demo: Path) -> None:
+    conflicting(demo)
+    configure(demo, landing__maxRounds="0")
+    person = Person()
+    stop = execute(demo, person)
+    assert stop.reason is StopReason.DECISION_REQUIRED
+    ((_, state, reasons),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reasons == (
+        "it conflicts with your worktree in x.txt; sent back 0 of 0 times (landing.maxRounds)",
+    )
+    assert person.checkpoints[0].reasons == (f"it has not landed: {reasons[0]}",)
+    assert (demo / "x.txt").read_text() == "mine"
+    (demo / "x.txt").unlink()
+    execute(demo, Person([APPROVE]))
+    assert (demo / "x.txt").read_text() == "theirs\n"
+    assert status(demo, "a") is Status.DONE
+
+
+def test_the_check_runs_on_the_merged_files(demo: Path) -> None:
+    configure(demo, check__command="! { [ -e x.txt ] && [ -e y.txt ]; }", landing__maxRounds="1")
+    pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write z.txt three")
+    write(demo, {"y.txt": "mine\n"})
+    person = Person([APPROVE, APPROVE])
+    execute(demo, person)
+    assert landings(person) == [("a", LandingState.DUE, ()), ("a", LandingState.LANDED, ())]
+    first, second = runs_of(demo, "a")
+    assert first.landing_check is not None
+    assert first.landing_check.outcome is CheckOutcome.FAILED
+    assert "merged" in (first.decision_feedback or "")
+    assert second.worktree_base != first.worktree_base
+    assert git(demo, "status", "--short") == "?? y.txt\n?? z.txt"
+
+
+def test_a_person_may_land_what_the_check_refuses(demo: Path) -> None:
+    configure(demo, check__command="! { [ -e x.txt ] && [ -e y.txt ]; }", landing__maxRounds="0")
+    pending(demo, "write x.txt one")
+    write(demo, {"y.txt": "mine\n"})
+    person = Person([APPROVE, APPROVE])
+    execute(demo, person)
+    assert [state for _, state, _ in landings(person)] == [LandingState.BLOCKED, LandingState.LANDED]
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+
+
+def test_an_edit_while_the_check_runs_is_merged_as_well(demo: Path) -> None:
+    edit = f"[ ! -e {demo}/go ] || {{ rm {demo}/go; sed -i 's/line 8$/mine/' {demo}/a.txt; }}"
+    by_command(demo, "sed -i 's/line 2$/theirs/' a.txt")
+    pending(demo, "")
+    configure(demo, check__command=edit)
+    write(demo, {"go": ""})
+    execute(demo, Person([APPROVE]))
+    assert (demo / "a.txt").read_text() == LINES.replace("line 8", "mine").replace("line 2", "theirs")
+
+
+def test_a_file_that_git_ignores_is_not_overwritten(demo: Path) -> None:
+    by_command(demo, "echo theirs >ignored.txt; git add -f ignored.txt")
+    pending(demo, "")
+    write(demo, {"ignored.txt": "mine\n"})
+    person = Person([APPROVE])
+    execute(demo, person)
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason.startswith("ignored.txt: a file that git ignores")
+    assert (demo / "ignored.txt").read_text() == "mine\n"
+
+
+def test_an_approval_commits_what_has_landed(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one\\n")
+    write(demo, {"a.txt": "edited\n", "staged.txt": "staged\n"})
+    git(demo, "add", "staged.txt")
+    execute(demo, Person([APPROVE]))
+    assert git(demo, "show", "--format=%s %(trailers:key=Blackbird-Task,separator=%x2C)", "--stat=80").split(
+        "\n"
+    ) == [
+        "Task a Blackbird-Task: a",
+        "",
+        " x.txt | 1 +",
+        " 1 file changed, 1 insertion(+)",
+    ]
+    assert git(demo, "status", "--short") == " M a.txt\nA  staged.txt"
+    assert last(demo, "a").commits == (git(demo, "rev-parse", "HEAD"),)
+
+
+def test_what_cannot_be_committed_does_not_land(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    by_command(demo, "sed -i 's/line 2$/theirs/' a.txt")
+    pending(demo, "")
+    write(demo, {"a.txt": LINES.replace("line 8", "mine")})
+    person = Person([APPROVE])
+    execute(demo, person)
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason.startswith("its change cannot be committed; a.txt: ")
+    git(demo, "commit", "-qam", "mine")
+    execute(demo, Person([APPROVE]))
+    assert status(demo, "a") is Status.DONE
+    assert git(demo, "status", "--short") == ""
+
+
+def test_a_refusing_hook_leaves_what_has_landed(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one")
+    script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
+    person = Person([APPROVE])
+    execute(demo, person)
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.LANDED
+    assert reason.startswith("not committed: ")
+    assert status(demo, "a") is Status.DONE
+    assert git(demo, "status", "--short") == "?? x.txt"
+
+
+def test_a_task_that_is_done_goes_on_in_a_new_worktree_at_the_same_place(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x.txt one\non-feedback append x.txt two"))
+    execute(demo)
+    write(demo, {"x.txt": "one\nmine\n"})
+    resume(demo, "a", Person(), "more")
+    first, second = runs_of(demo, "a")
+    assert (second.worktree, second.landing) == (first.worktree, LandingState.LANDED)
+    assert (demo / "x.txt").read_text() == "one\nmine\ntwo\n"
+
+
+def test_a_removed_worktree_is_made_again_with_its_files(demo: Path) -> None:
+    pending(demo, "write x.txt one\non-feedback append y.txt two")
+    git(demo, "worktree", "remove", "--force", str(worktree(demo, "a")))
+    configure(demo, execution__stopAfterEachTask="false")
+    resume(demo, "a", Person([APPROVE]), "more")
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+
+
+def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:
+    by_command(demo, "echo $BLACKBIRD_RUN_ID >x.txt; git add x.txt; git commit -qm own; echo y >y.txt")
+    pending(demo, "")
+    given_up = last(demo, "a")
+    write(demo, {"mine.txt": "mine\n"})
+    write(worktree(demo, "a"), {"by hand.txt": "kept\n"})
+    stray = git(worktree(demo, "a"), "rev-parse", "HEAD")
+    reset_task(open_at(demo), "a")
+    configure(demo, execution__stopAfterEachTask="false")
+    execute(demo)
+    assert (demo / "x.txt").read_text() == f"{last(demo, 'a').id}\n"
+    assert git(demo, "show", f"refs/blackbird/runs/{given_up.id}:head/y.txt") == "y"
+    references = git(demo, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    (kept,) = (line.split()[0] for line in references if line.startswith("refs/blackbird/worktrees/"))
+    assert git(demo, "show", f"{kept}:head/by hand.txt") == "kept"
+    assert any(line.startswith("refs/blackbird/commits/") and line.endswith(stray) for line in references)
+
+
+def test_undo_takes_back_what_has_landed_and_redo_brings_it_back(demo: Path) -> None:
+    by_command(demo, "sed -i 's/line 2$/theirs/' a.txt")
+    pending(demo, "")
+    write(demo, {"a.txt": LINES.replace("line 8", "mine")})
+    execute(demo, Person([APPROVE]))
+    landed = (demo / "a.txt").read_text()
+    undo_task(open_at(demo), "a")
+    assert (demo / "a.txt").read_text() == LINES.replace("line 8", "mine")
+    redo_task(open_at(demo), "a")
+    assert (demo / "a.txt").read_text() == landed
+
+
+def test_a_change_that_has_not_landed_cannot_be_undone(demo: Path) -> None:
+    pending(demo, "write x.txt one")
+    result = record_decision(open_at(demo), "a", REJECT)
+    assert result.undo == ()
+    with pytest.raises(RequestError, match="a has changed nothing that could be taken back"):
+        undo_task(open_at(demo), "a")
+
+
+def test_an_old_git_is_refused_in_one_line(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = next(
+        Path(folder, "git") for folder in os.environ["PATH"].split(":") if Path(folder, "git").exists()
+    )
+    (tmp_path / "bin").mkdir()
+    old = script(
+        tmp_path / "bin/git",
+        f'for word; do [ "$word" != merge-tree ] || exit 129; done\nexec {real} "$@"',
+    )
+    monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
+    put_plan(demo, leaf("a", "write x.txt one"))
+    with pytest.raises(
+        GitTooOldError, match="this needs git merge-tree --stdin, which git has from version 2"
+    ):
+        execute(demo)
+    assert runs_of(demo, "a") == ()
+    configure(demo, execution__worktrees="false")
+    assert execute(demo).reason is StopReason.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("folder", "what"), [("inside", "the worktree itself"), (".git/x", "the git directory")]
+)
+def test_a_worktree_does_not_lie_where_agents_cannot_work(demo: Path, folder: str, what: str) -> None:
+    configure(demo, worktree__dir=folder)
+    put_plan(demo, leaf("a", "write x.txt one"))
+    with pytest.raises(UnusableError, match=f"inside {what}"):
+        execute(demo)
+
+
+def test_what_is_in_the_place_of_a_worktree_stays(demo: Path) -> None:
+    write(worktree(demo, "a"), {"precious.txt": "mine\n"})
+    put_plan(demo, leaf("a", "write x.txt one"))
+    with pytest.raises(RequestError, match="is in the place of the worktree of a"):
+        execute(demo)
+    assert (worktree(demo, "a") / "precious.txt").read_text() == "mine\n"
+    assert runs_of(demo, "a") == ()
+
+
+def test_another_place_may_be_chosen(demo: Path, tmp_path: Path) -> None:
+    configure(demo, worktree__dir=str(tmp_path / "elsewhere"), execution__stopAfterEachTask="true")
+    put_plan(demo, leaf("a", "write x.txt one"))
+    execute(demo)
+    assert last(demo, "a").worktree == str(tmp_path / "elsewhere/a")

@@ -1,0 +1,228 @@
+"""Over random plans: whatever lands in whatever order, no line is lost, and none comes back.
+
+Every line is unique, so what must come out is known without merging: all lines that were written by what
+landed and by the person, less those that one of them removed. ``BLACKBIRD_EXAMPLES`` asks for more plans than
+the suite takes.
+"""
+
+import os
+import random
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.core.status_sync import new_run
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.landing import Landing, land, merge_change
+from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import LandingState, Run, RunFields, RunStatus
+from tests.controller.killing import run_killed
+from tests.controller.support import leaf, open_at, put_plan
+from tests.git.support import tree_of
+from tests.support import git
+
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "40"))  # read before the tests are sealed
+SHARES = 4
+TASKS = 3
+LINES = 8
+FILE = 0o100644
+
+Files = dict[str, list[str]]
+
+
+@dataclass
+class Dice:
+    """Edits files by chance; every line that it writes is a new one."""
+
+    random: random.Random
+    count: int = 0
+    # What was in removed files. One that the other side moved and rewrote is another file to git, and stays.
+    dropped: set[str] = field(default_factory=set)
+
+    def line(self) -> str:
+        self.count += 1
+        return f"line {self.count}"
+
+    def edit(self, files: Files) -> None:
+        """Add, remove or change lines, or add, remove or rename a file."""
+        for _ in range(self.random.randint(1, 3)):
+            names = sorted(files)
+            kind = self.random.choice("iiiirrrcad" if names else "a")
+            if kind == "a":
+                files[f"{self.random.choice(['', 'd/'])}new {self.line()}"] = [
+                    self.line() for _ in range(LINES)
+                ]
+                continue
+            name = self.random.choice(names)
+            lines = files[name]
+            at = self.random.randint(0, len(lines))
+            if kind == "i":
+                lines.insert(at, self.line())
+            elif kind == "r":
+                del lines[at : at + 1]
+            elif kind == "c":
+                files[f"moved {self.line()}"] = files.pop(name)
+            else:
+                self.dropped |= set(files.pop(name))
+
+
+def lines_of(files: Files) -> set[str]:
+    return {line for lines in files.values() for line in lines}
+
+
+@dataclass
+class Story:
+    """One repository, what its person did, and the tasks that are at work or have landed."""
+
+    top: Path
+    dice: Dice
+    workspace: Workspace
+    added: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
+
+    def files(self, tree: str) -> Files:
+        trees = TreeStore(self.workspace.repo)
+        empty = trees.save({})
+        return {
+            os.fsdecode(path): self._text(trees, entry).splitlines()
+            for path in trees.changed_paths(empty, tree)
+            if (entry := trees.entry(tree, path)) is not None and path != b".gitignore"
+        }
+
+    def _text(self, trees: TreeStore, entry: TreeEntry) -> str:
+        return trees.objects.read(entry.oid)[1].decode()
+
+    def tree(self, files: Files, base: str) -> str:
+        trees = TreeStore(self.workspace.repo)
+        edits: dict[bytes, TreeEntry | None] = dict.fromkeys(map(os.fsencode, self.files(base)))
+        for name, lines in files.items():
+            blob = trees.objects.create_blob("".join(f"{line}\n" for line in lines).encode())
+            edits[os.fsencode(name)] = TreeEntry(FILE, str(blob))
+        return trees.edited(base, edits)
+
+    def note(self, before: Files, after: Files) -> None:
+        self.added |= lines_of(after) - lines_of(before)
+        self.removed |= lines_of(before) - lines_of(after)
+
+    def person_edits(self) -> None:
+        before = self.files(tree_of(self.top))
+        after = {name: [*lines] for name, lines in before.items()}
+        self.dice.edit(after)
+        self.note(before, after)
+        for name in before.keys() - after.keys():
+            (self.top / name).unlink()
+        for name, lines in after.items():
+            if lines != before.get(name):
+                path = self.top / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text("".join(f"{line}\n" for line in lines))
+
+    def record(self, name: str, base: str, head: str) -> Run:
+        fields = RunFields(
+            worktree=str(self.top.parent / "gone" / name),
+            worktree_base=base,
+            base_tree=base,
+            head_tree=head,
+            landing=LandingState.DUE,
+        )
+        run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).with_fields(fields)
+        save_run_ref(self.workspace.repo, run.id, base, head)
+        with self.workspace.transaction() as transaction:
+            transaction.save_run(run)
+        self.runs.append(run)
+        return run
+
+    def lands(self, name: str, base: str, head: str) -> None:
+        """Land a change; where it conflicts, its agent does again what it has done on what there is now."""
+        before, after = self.files(base), self.files(head)
+        self.note(before, after)
+        run = self.record(name, base, head)
+        while True:
+            landing = merge_change(self.workspace, run)
+            assert not landing.left
+            if landing.merge.conflicts:
+                files = self.files(landing.before)
+                resolved = self.tree(redone(files, before, after), landing.before)
+                run = self.record(name, landing.before, resolved)
+                continue
+            # An edit of what is half written may be of either copy of a line.
+            if landing.now == landing.before and self.dice.random.random() < 0.3:
+                self.person_edits()
+            if self._write(run, landing):
+                return
+
+    def _write(self, run: Run, landing: Landing) -> bool:
+        """Write it, and if that is killed do it again; false where a file was edited meanwhile."""
+
+        def write() -> bool:
+            state = self.workspace.plan_state()
+            return land(self.workspace, state, state.plan.tasks[run.task_id], run, landing) is not None
+
+        if self.dice.random.random() < 0.3 and run_killed(write, self.dice.random.randint(1, 20)):
+            self.workspace = open_at(self.top)
+            stored = self.workspace.store.records.history(run.task_id).find(run.id)
+            return stored is not None and stored.landing is LandingState.LANDED
+        return write()
+
+
+def redone(files: Files, before: Files, after: Files) -> Files:
+    """Return files with the lines that a change added, and without those that it removed."""
+    added, removed = lines_of(after) - lines_of(before), lines_of(before) - lines_of(after)
+    there = lines_of(files)
+    left = {name: [line for line in lines if line not in removed] for name, lines in files.items()}
+    for name, lines in after.items():
+        missing = [line for line in lines if line in added and line not in there]
+        if missing:
+            left[name] = [*left.get(name, []), *missing]
+    return {name: lines for name, lines in left.items() if lines}
+
+
+def one(seed: int) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        dice = Dice(random.Random(seed))
+        top = Path(place, "repo")
+        top.mkdir()
+        git(top, "init", "-q", "-b", "main")
+        (top / ".gitignore").write_text(".blackbird\nblackbird.plan.json\n")
+        names = [f"t{number}" for number in range(TASKS)]
+        put_plan(top, *map(leaf, names))
+        story = Story(top, dice, open_at(top))
+        first = {f"f{number}": [dice.line() for _ in range(LINES)] for number in range(3)}
+        for name, lines in first.items():
+            (top / name).write_text("".join(f"{line}\n" for line in lines))
+        story.note({}, first)
+        at_work: list[tuple[str, str, str]] = []
+        while names or at_work:
+            step = dice.random.choice("spl")
+            if step == "s" and names:
+                base = tree_of(top)
+                files = story.files(base)
+                dice.edit(files)
+                at_work.append((names.pop(), base, story.tree(files, base)))
+            elif step == "p":
+                story.person_edits()
+            elif step == "l" and at_work:
+                story.lands(*at_work.pop(dice.random.randrange(len(at_work))))
+        final = story.files(tree_of(top))
+        expected = story.added - story.removed
+        assert expected <= lines_of(final) <= expected | dice.dropped
+        assert sum(map(len, final.values())) == len(lines_of(final))
+        git(top, "reflog", "expire", "--expire=now", "--all")
+        git(top, "prune", "--expire=now")
+        for run in story.runs:
+            git(top, "ls-tree", "-r", run.head_tree or "")
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_line_is_lost_whatever_lands_when(share: int) -> None:
+    for seed in range(share, EXAMPLES, SHARES):
+        try:
+            one(seed)
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
