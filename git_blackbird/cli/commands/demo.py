@@ -36,10 +36,10 @@ from git_blackbird.model.views.stop import Stop, StopReason
 _MAX_ROUNDS = 5
 
 
-def demo(call: CommandContext, *, folder: str | None, auto: bool) -> ExitCode:
+def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> ExitCode:
     place = Path(folder or DEMO_FOLDER)
     path = strip_controls(str(place))
-    inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place))
+    inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place, jobs))
     workspace = inside.workspace
     call.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
     if auto:

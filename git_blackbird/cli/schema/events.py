@@ -139,7 +139,9 @@ class LandingEndedEvent(EventOutput, event="landing_ended"):
         "`landed`: it is in your worktree; `due`: sent back to its session; `blocked`: for a person.",
         "run.landing",
     )
-    reasons: tuple[str, ...] = field("Why a person is to decide, or what is not as it was meant.")
+    reasons: tuple[str, ...] = field(
+        "Why it was sent back, or a person is to decide, or what is not as it was meant."
+    )
     decision_state: DecisionState | None = field("The decision on it.", "run.decision_state")
 
 

@@ -1,6 +1,6 @@
 """Syntax of the commands that set the program up, and take it out again."""
 
-from click import Argument, Choice, Option, Path
+from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import CommandSpec, flag
@@ -77,6 +77,13 @@ demo = CommandSpec(
         help=f"Where to make the repository; {DEMO_FOLDER} here when not given.",
     ),
     flag("Answer everything by itself, and show the commands for it.", "--auto"),
+    Option(
+        ["--jobs"],
+        type=IntRange(1, 64),
+        default=1,
+        metavar="N",
+        help="Show N agents side by side: a conflict, and a check that fails once they meet.",
+    ),
 )
 hooks = CommandSpec(
     "hooks",

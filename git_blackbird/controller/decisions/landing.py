@@ -74,7 +74,9 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     taken = snapshot(workspace, since=change.base)
     for _ in range(_TRIES):
         before = taken.tree if attempt is None else before_attempt(repo, taken.tree, attempt)
-        (merge,) = merge_trees(repo, change.base, [(before, change.head)])
+        merge = TreeMerge(change.head)
+        if before != change.base:
+            (merge,) = merge_trees(repo, change.base, [(before, change.head)])
         trees = TreeStore(repo)
         paths = sorted(trees.changed_paths(taken.tree, merge.tree))
         # Taken before the snapshot that counts: a later edit changes them.
@@ -213,7 +215,7 @@ def send_back(
         saved = stored.with_fields(fields).requesting_changes(now, request, BY_LANDING)
         transaction.save_run(saved)
         save_status(workspace, transaction, run.task_id)
-    return LandingEnded(run.task_id, saved)
+    return LandingEnded(run.task_id, saved, reasons=(_what(landing, check),))
 
 
 def _what(landing: Landing, check: CheckResult | None) -> str:

@@ -1,5 +1,7 @@
 """A small repository with a plan for the embedded agent."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
@@ -105,11 +107,85 @@ _TASKS = (
 )
 
 
-def make_demo(environment: Environment, folder: Path) -> Environment:
+_ENGLISH, _FRENCH, _GERMAN = (
+    f'    "{language}": "{word}",' for language, word in (("en", "Hello"), ("fr", "Bonjour"), ("de", "Hallo"))
+)
+
+
+def _speaking(*lines: str, line_end: str = "\\n") -> str:
+    """Return the text of greet.py, with the line ends of a directive or others."""
+    return line_end.join(("GREETINGS = {", *lines, "}", "print(*GREETINGS.values())"))
+
+
+_SPEAKS_ALL = _speaking(_ENGLISH, _FRENCH, _GERMAN)
+_SIDE_BY_SIDE_TASKS = (
+    NewTask(
+        "Greet in French",
+        id="french",
+        prompt="Add French.\n"
+        "sleep 1\n"
+        f"write greet.py {_speaking(_ENGLISH, _FRENCH)}\n"
+        "say greet.py speaks French.\n"
+        f"on-feedback write greet.py {_SPEAKS_ALL}\n"
+        "on-feedback say It speaks both new languages.",
+    ),
+    NewTask(
+        "Greet in German",
+        id="german",
+        prompt="Add German, in the same place as another agent adds French.\n"
+        "sleep 2\n"
+        f"write greet.py {_speaking(_ENGLISH, _GERMAN)}\n"
+        "say greet.py speaks German.\n"
+        f"on-feedback write greet.py {_SPEAKS_ALL}\n"
+        "on-feedback say It speaks both new languages.",
+    ),
+    NewTask(
+        "List the languages",
+        id="list",
+        prompt="List what greet.py speaks; the check compares them.\n"
+        "sleep 3\n"
+        "write languages.txt en\n"
+        "say languages.txt names the languages.\n"
+        "on-feedback write languages.txt en\\nfr\\nde\n"
+        "on-feedback say languages.txt names the new languages as well.",
+    ),
+)
+_CHECK = """\
+# Fails where languages.txt, if there is one, does not name just what greet.py speaks.
+[ ! -e languages.txt ] || sed -n 's/^    "\\(..\\)":.*/\\1/p' greet.py | diff languages.txt -
+"""
+
+
+@dataclass(frozen=True)
+class _Demo:
+    """What a demo's repository begins with: its files, its plan, its settings beside the usual ones."""
+
+    files: Mapping[str, str]
+    tasks: Sequence[NewTask]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+_ONE_BY_ONE = _Demo(_FILES, _TASKS)
+
+
+def _side_by_side(jobs: int) -> _Demo:
+    files = {**_FILES, "greet.py": _speaking(_ENGLISH, line_end="\n") + "\n", "check.sh": _CHECK}
+    settings = {
+        "blackbird.execution.stopAfterEachTask": "false",
+        "blackbird.reviews.mode": "off",
+        "blackbird.execution.jobs": str(jobs),
+        "blackbird.check.command": "sh check.sh",
+    }
+    return _Demo(files, _SIDE_BY_SIDE_TASKS, settings)
+
+
+def make_demo(environment: Environment, folder: Path, jobs: int = 1) -> Environment:
     """Make the repository and its plan in ``folder``; return the environment to use it in.
 
-    Raises RequestError when something is there already, UnusableError when it cannot be made.
+    With several ``jobs`` it is one whose tasks are worked on side by side. Raises RequestError when something
+    is there already, UnusableError when it cannot be made.
     """
+    made = _ONE_BY_ONE if jobs == 1 else _side_by_side(jobs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_taken = any(folder.iterdir())
@@ -126,12 +202,12 @@ def make_demo(environment: Environment, folder: Path) -> Environment:
         if name not in _AGENT_VARIABLES
     }
     inside = environment._replace(cwd=folder, environ=environ)
-    repo = start_repository(folder, inside.environ, _SETTINGS)
-    for name, text in _FILES.items():
+    repo = start_repository(folder, inside.environ, {**_SETTINGS, **made.settings})
+    for name, text in made.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     workspace = open_workspace(inside)
     init_plan(workspace)
-    for task in _TASKS:
+    for task in made.tasks:
         add_task(workspace, task)
     commit_everything(repo, "A program that greets, and a plan for more", _NAME, _EMAIL)
     return inside

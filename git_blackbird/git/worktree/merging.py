@@ -163,11 +163,17 @@ class TreeMerge:
     messages: tuple[str, ...] = ()
 
 
+# The search paths on which a git was found that merges trees: one start less for each task.
+_known_paths: set[str | None] = set()
+
+
 def require_merge_tree(repo: Repository) -> None:
     """Raise GitTooOldError where the installed git cannot merge trees."""
-    usage = repo.git("merge-tree", "--write-tree", "--stdin", stdin=b"", check=False)
-    if usage.code != 0:
-        raise GitTooOldError
+    path = repo.environ.get("PATH")
+    if path not in _known_paths:
+        if repo.git("merge-tree", "--write-tree", "--stdin", stdin=b"", check=False).code != 0:
+            raise GitTooOldError
+        _known_paths.add(path)
 
 
 def merge_trees(repo: Repository, base: str, sides: Iterable[tuple[str, str]]) -> list[TreeMerge]:

@@ -24,7 +24,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.reviews import BY_CHECK, BY_LANDING
+from git_blackbird.model.rules.reviews import BY_CHECK
 from git_blackbird.model.views.events import (
     CheckEnded,
     Decided,
@@ -146,10 +146,9 @@ def _landing_lines(event: LandingEnded) -> Iterator[str]:
         yield f"landed {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
         yield from (f"  {clean_line(reason)}" for reason in event.reasons)
         return
-    yield f"{event.task_id} has not landed"
-    if run.requested_by == BY_LANDING:
-        yield f"changes to {event.task_id} requested by its landing"
-    yield from (render_reason(reason) for reason in event.reasons)
+    reasons = "; ".join(map(clean_line, event.reasons))
+    way = "has not landed" if run.is_pending else "goes back to its agent"
+    yield f"{event.task_id} {way}: {reasons}"
 
 
 def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:

@@ -91,8 +91,8 @@ class CheckEnded:
 class LandingEnded:
     """The change of a task has landed, was sent back to its session, or is left to a person.
 
-    ``run`` is the run as recorded after it, ``commit`` what was committed. ``reasons`` say why a person has
-    to decide, if so, or what is not as it was meant.
+    ``run`` is the run as recorded after it, ``commit`` what was committed. ``reasons`` say why it was sent
+    back, or why a person has to decide; of one that has landed, what is not as it was meant.
     """
 
     task_id: TaskId

@@ -174,7 +174,8 @@ def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
     conflicting(demo)
     person = Person([APPROVE])
     execute(demo, person)
-    assert landings(person) == [("a", LandingState.DUE, ()), ("a", LandingState.LANDED, ())]
+    conflict = "it conflicts with your worktree in x.txt"
+    assert landings(person) == [("a", LandingState.DUE, (conflict,)), ("a", LandingState.LANDED, ())]
     first, second = runs_of(demo, "a")
     assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "landing")
     assert second.provider_session_ref == first.provider_session_ref
@@ -239,7 +240,8 @@ def test_the_check_runs_on_the_merged_files(demo: Path) -> None:
     write(demo, {"y.txt": "mine\n"})
     person = Person([APPROVE, APPROVE])
     execute(demo, person)
-    assert landings(person) == [("a", LandingState.DUE, ()), ("a", LandingState.LANDED, ())]
+    failing = "the check fails on the merged files"
+    assert landings(person) == [("a", LandingState.DUE, (failing,)), ("a", LandingState.LANDED, ())]
     first, second = runs_of(demo, "a")
     assert first.landing_check is not None
     assert first.landing_check.outcome is CheckOutcome.FAILED

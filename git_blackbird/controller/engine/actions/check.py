@@ -58,9 +58,12 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     return None
 
 
-async def run_check(engine: Engine, run: Run, pair: TreePair) -> CheckResult | None:
-    """Return the verdict of the user's check on what a run changed; None when it was interrupted."""
-    work = _Check(engine, run, engine.workspace.check_command).run(pair)
+async def run_check(engine: Engine, run: Run, pair: TreePair, what: str = "") -> CheckResult | None:
+    """Return the verdict of the user's check on what a run changed; None when it was interrupted.
+
+    ``what`` is what the later tree is to people: the change of the run's task where it is left out.
+    """
+    work = _Check(engine, run, engine.workspace.check_command, what or run.task_id).run(pair)
     return await engine.run_agent("stopping the check of", run.task_id, work, "it")
 
 
@@ -71,6 +74,7 @@ class _Check:
     engine: Engine
     of_run: Run
     command: str
+    what: str
 
     async def run(self, pair: TreePair) -> CheckResult | None:
         """Return the verdict on the head of a change; None when it was interrupted.
@@ -99,7 +103,7 @@ class _Check:
             return known
         if self.engine.is_interrupted:
             return None
-        what = task_id if which == "head" else f"the base of {task_id}"
+        what = self.what if which == "head" else f"the base of {task_id}"
         inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
         try:
             ended = await self._result(tree, which)

@@ -57,9 +57,10 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
 async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
     """Return what the user's check says of the merged files; None where there is nothing to be said."""
     is_mergeable = not landing.merge.conflicts and not landing.left
-    if not engine.workspace.check_command or is_check_waived(run) or not is_mergeable:
+    is_worth = bool(engine.workspace.check_command) and not landing.pair.is_empty
+    if not is_worth or is_check_waived(run) or not is_mergeable:
         return None
-    return await run_check(engine, run, landing.pair)
+    return await run_check(engine, run, landing.pair, f"{run.task_id} with your worktree")
 
 
 def _finish(
