@@ -1,5 +1,6 @@
 """The worktrees in which tasks are worked on: what is going on in each, and removing those done with."""
 
+import contextlib
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -87,15 +88,32 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
         return [Pruned(place, _remove(workspace, linked, place)) for linked, place in _places(workspace)]
 
 
+def remove_landed(workspace: Workspace) -> None:
+    """Remove the worktrees that a killed command left after their change had landed.
+
+    Needs the controller lock. One that cannot be removed stays, as it does after a landing.
+    """
+    for task_id, linked in list(task_worktrees(workspace.repo)):
+        history = workspace.store.records.history(TaskId(task_id))
+        if _state_of(history, _last_run(history, linked), is_planned=True) is PlaceState.LANDED:
+            with contextlib.suppress(BlackbirdError):  # `worktrees` lists it
+                release(workspace, linked)
+
+
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
     tasks = workspace.store.plan().tasks
     for name, linked in sorted(task_worktrees(workspace.repo), key=lambda each: each.task_id):
         task_id = TaskId(name)
         history = workspace.store.records.history(task_id)
-        there = [run for run in history.own if run.worktree == str(linked.top)]
-        state = _state_of(history, there[-1] if there else None, is_planned=task_id in tasks)
-        since = there[-1].started_at if there else None
+        run = _last_run(history, linked)
+        state = _state_of(history, run, is_planned=task_id in tasks)
+        since = None if run is None else run.started_at
         yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked))
+
+
+def _last_run(history: History, linked: Repository) -> Run | None:
+    there = (run for run in reversed(history.own) if run.worktree == str(linked.top))
+    return next(there, None)
 
 
 def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceState:
