@@ -153,8 +153,17 @@ class Engine:
 
     def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
         """Return how a folder is prepared for a task."""
-        is_stopped = lambda: self.is_interrupted  # noqa: E731
-        return SetUp(self.workspace, self.ui, task_id, what, folder, log, slot, is_stopped, self.force_stop)
+        return SetUp(
+            self.workspace,
+            self.ui,
+            task_id,
+            what,
+            folder,
+            log,
+            slot,
+            is_stopped=lambda: self.is_interrupted,
+            hurry=self.force_stop,
+        )
 
     def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
         """Return the context of a run on a task, where it is to work."""

@@ -20,7 +20,7 @@ from git_blackbird.controller.runs.agent_process import scratch_dir
 from git_blackbird.controller.runs.programs import UserCommand
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.copying import can_share, copy_files, count_bytes, list_ignored
+from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.messages.display.format import render_bytes
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -141,9 +141,7 @@ class SetUp:
     def _copy(self) -> None:
         config, repo = self.workspace.config.worktree, self.workspace.repo
         names = list_ignored(repo, config.copy_files, HIDDEN)
-        if not can_share(repo.top, names, self.folder) and (
-            (size := count_bytes(repo.top, names)) > _SAID_BYTES
-        ):
+        if (size := count_bytes(repo.top, names, self.folder)) > _SAID_BYTES:
             text = f"copying {render_bytes(size)} for {self.what}, which this file system cannot share"
             inform(self.ui, text, self.task_id)
         copy_files(repo.top, names, self.folder, self.is_stopped)

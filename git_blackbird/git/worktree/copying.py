@@ -1,5 +1,6 @@
 """Copy ignored files of a worktree elsewhere, sharing their content where the file system can."""
 
+import contextlib
 import fcntl
 import os
 import stat
@@ -10,6 +11,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.model.base.system import refusal_hint
 
 _FICLONE = 0x40049409
 _PIECE_BYTES = 1 << 20
@@ -40,22 +42,22 @@ def _listed(repo: Repository, *options: str) -> list[str]:
     return os.fsdecode(repo.git(*listing, *options).out).split("\0")[:-1]
 
 
-def can_share(top: Path, names: Sequence[str], target: Path) -> bool:
-    """Whether the first file with any content can share it with a file in another folder."""
-    for path, status in _files(top, names):
-        if status.st_size:
-            source = os.open(path, _READ)
-            try:
-                with tempfile.TemporaryFile(dir=target) as probe:
-                    return _share(source, probe.fileno())
-            finally:
-                os.close(source)
-    return True
+def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
+    """Return how many bytes a copy of these in another folder takes: none where it can share them.
 
-
-def count_bytes(top: Path, names: Sequence[str]) -> int:
-    """Return how many bytes a copy of these files and folders has."""
-    return sum(status.st_size for _, status in _files(top, names))
+    That is tried with the first file that has any content. Raises CopyError.
+    """
+    with _naming_failures():
+        first = next((path for path, status in _files(top, names) if status.st_size), None)
+        if first is None:
+            return 0
+        source = os.open(first, _READ)
+        try:
+            with tempfile.TemporaryFile(dir=target) as probe:
+                is_shared = _share(source, probe.fileno())
+        finally:
+            os.close(source)
+        return 0 if is_shared else sum(status.st_size for _, status in _files(top, names))
 
 
 def _files(top: Path, names: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
@@ -80,15 +82,22 @@ def copy_files(top: Path, names: Sequence[str], target: Path, is_stopped: Callab
     ``is_stopped`` is asked again and again. Raises CopyError.
     """
     copier = _Copier(is_stopped)
-    try:
+    with _naming_failures():
         for name in names:
             copier.copy_at(f"{top}", f"{target}", name.rstrip("/").split("/"))
-    except OSError as error:
-        raise CopyError(f"cannot copy {error.filename or names}: {error.strerror or error}") from error
 
 
 class CopyError(UnusableError):
     """Files could not be copied, or somebody stopped it."""
+
+
+@contextlib.contextmanager
+def _naming_failures() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        raise CopyError(f"cannot copy{where}: {error.strerror or error}", hint=refusal_hint(error)) from error
 
 
 class _Copier:
