@@ -1,6 +1,8 @@
 """The seal around every test: its own HOME, its own git configuration, a fixed identity."""
 
+import contextlib
 import gc
+import importlib
 import os
 import shutil
 import sys
@@ -37,7 +39,11 @@ LONGEST_FIRST = ("trial", "tui", "controller", "cli", "agents")
 
 
 def pytest_configure() -> None:
-    """Put the repositories in memory where there is room: no test is about the disk, all would wait."""
+    """Put the repositories in memory where there is room: no test is about the disk, all would wait.
+
+    Nothing may go while the tests are loaded.
+    """
+    gc.disable()
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and _serves(MEMORY):
         tempfile.tempdir = str(MEMORY)
 
@@ -64,11 +70,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for hand in range(hands) for item in items[hand::hands]]
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each worker compile its share of the tests first, instead of each worker all of them.
+
+    In a fresh clone, rewriting their assertions takes longer than all else that a worker does before its
+    first test. What cannot be imported is told where it is collected.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    asked = [Path(argument.partition("::")[0]).resolve() for argument in session.config.args]
+    files = [path for path in sorted(HERE.rglob("test_*.py")) if any(map(path.is_relative_to, asked))]
+    for path in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(HERE.parent).with_suffix("").parts))
+
+
 def pytest_collection_finish() -> None:
     """Look less often for what may go, as each test's objects, and not among what is loaded by now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
 """Forks the program from an interpreter that has loaded it, for two sockets of requests.
 
 To load the program takes ten times as long as most of what it then does. A fork is a process of its own, with
-its own arguments, environment, folder, streams, signals and terminal; only its imports are behind it. The
-arguments ``DESCRIPTOR LISTENER`` are one end of a socket from which requests come (``tests/preloaded.py``;
-the server ends when the other end is closed), and a socket to which others connect (``tests/forked.py``).
+its own arguments, environment, folder, streams, signals and terminal; only its imports, and the building of
+models that pydantic puts off, are behind it. The arguments ``DESCRIPTOR LISTENER`` are one end of a socket
+from which requests come (``tests/preloaded.py``; the server ends when the other end is closed), and a socket
+to which others connect (``tests/forked.py``).
 """
 
 import atexit
@@ -28,16 +29,21 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pygit2
+from pydantic import BaseModel
 from pygit2.enums import ConfigLevel
 
 import git_blackbird
 from git_blackbird.cli.main import run
+from git_blackbird.model.config import settings
+from git_blackbird.model.config.config import KEYS
 from tests.preloaded import HOOK, LENGTH, NUMBER
 
 # Standard input, output and error, and the socket on which its id and its end are told.
 DESCRIPTORS = 4
 # The screen is heavy, and few open it. The others do their work when they are imported.
 _LEFT_OUT = ("git_blackbird.tui", "git_blackbird.__main__", "git_blackbird.hook")
+# What libraries, and pydantic for its first adapter, import themselves when they are used.
+_LOADED_LATE = ("click.shell_completion", "difflib", "prompt_toolkit.input.vt100", "pydantic.dataclasses")
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
@@ -132,6 +138,19 @@ def load_program() -> None:
     for module in pkgutil.walk_packages(git_blackbird.__path__, "git_blackbird."):
         if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
+    for library in _LOADED_LATE:
+        importlib.import_module(library)
+    _build_models(BaseModel)
+    for name in KEYS:
+        settings._validator(name)
+
+
+def _build_models(base: type[BaseModel]) -> None:
+    """Build what a model puts off to its first use: this takes longer than what most commands do then."""
+    for model in base.__subclasses__():
+        if model.__module__.startswith("git_blackbird."):
+            model.model_rebuild()
+        _build_models(model)
 
 
 def become(request: Request) -> None:

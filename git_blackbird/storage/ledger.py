@@ -37,6 +37,8 @@ from git_blackbird.storage.files import load_inside, write_private
 from git_blackbird.storage.paths import Paths
 
 _REMOVED = ""
+# What a run pays at most to find what was written beside it.
+_LOOKS_OF_A_RUN = 1000
 P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -139,15 +141,16 @@ class Ledger:
     def begin(self, run_id: RunId, record: Path) -> None:
         """Accept all record files as they are now, and note what our commands write from now on.
 
-        Call this once the run's own ``record`` is saved; while another run is at work that goes on as it is.
-        Raises SaveError.
+        Call this once the run's own ``record`` is saved; while another run is watched, so is this. Raises
+        SaveError.
         """
         self._at_work[run_id] = record
         self.refresh()
-        if self._state.watched is not None:
-            return
         began = record.lstat().st_ctime_ns
         now = began - tick_of(began)
+        if self._state.watched is not None:
+            append_durably(self._paths.written_records, f"\n{json.dumps([now, run_id])}\n".encode())
+            return
         self._digests.accept_all(now, record)
         self._marks = None
         header = json.dumps({"run": run_id, "since": now}) + "\n"
@@ -164,6 +167,18 @@ class Ledger:
             digest = _REMOVED if data is None else digest_of(data)
             # End a line that a crash cut off: it was noted and never written.
             append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
+
+    def pause(self, run_id: RunId) -> WatchEnd | None:
+        """Do as ``end`` for a run that another may follow at once, unless that costs one run too much.
+
+        Then all that something else writes counts for nothing until ``end`` finds it.
+        """
+        self.refresh()
+        watched = self._state.watched
+        if watched is None or len(watched.before) <= _LOOKS_OF_A_RUN * len(watched.runs):
+            return self.end(run_id)
+        self._at_work.pop(run_id, None)
+        return WatchEnd()
 
     def end(self, run_id: RunId | None) -> WatchEnd | None:
         """Compare all record files with the noted ones, save the differences, and stop noting.
@@ -259,13 +274,17 @@ class Ledger:
         known = self._digests.load()
         if known.at != header.since:
             return None
+        runs = [(header.since, header.run)]
         written: dict[str, tuple[str, ...]] = {}
         for line in lines:
             # A crash may have cut one off.
             with contextlib.suppress(ValueError):
-                digest, place = json.loads(line)
-                written[str(place)] = (*written.get(str(place), ()), str(digest))
-        return WatchedRun(header.run, header.since, DigestsByPath(known.folders), written, known.is_whole)
+                first, second = json.loads(line)
+                if isinstance(first, int):
+                    runs.append((first, RunId(second)))
+                else:
+                    written[str(second)] = (*written.get(str(second), ()), str(first))
+        return WatchedRun(tuple(runs), DigestsByPath(known.folders), written, known.is_whole)
 
     def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
         path = self._paths.unconfirmed_records

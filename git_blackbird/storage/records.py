@@ -61,24 +61,18 @@ class RunStore:
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
-        return [task_id for task_id, _ in self._folders()]
-
-    def _folders(self) -> list[tuple[TaskId, int]]:
-        """Return every folder of records with the time of its last change; 0 if that is unknown."""
         try:
-            runs = os.open(self._paths.runs, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                return [
-                    (TaskId(name), _changed(name, runs))
-                    for name in sorted(os.listdir(runs))
-                    if name in self._cached or task_id_fault(name) is None
-                ]
-            finally:
-                os.close(runs)
+            names = sorted(os.listdir(self._paths.runs))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
+        return [TaskId(name) for name in names if name in self._cached or task_id_fault(name) is None]
+
+    def _folders(self) -> list[tuple[TaskId, int]]:
+        """Return every folder of records with the time of its last change; 0 if that is unknown."""
+        above = f"{self._paths.runs}/"
+        return [(task_id, _changed(above + task_id)) for task_id in self.tasks()]
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; invalid files are listed in ``faults``."""
@@ -238,10 +232,10 @@ def _by_kind(entries: list[Found]) -> ByKind:
     )
 
 
-def _changed(place: Path | str, folder: int | None = None) -> int:
-    """Return when a folder or file, possibly in an open folder, last changed; 0 if that is unknown."""
+def _changed(place: Path | str) -> int:
+    """Return when a folder or file last changed; 0 if that is unknown."""
     try:
-        return os.stat(place, dir_fd=folder).st_mtime_ns  # many of them
+        return os.stat(place).st_mtime_ns  # noqa: PTH116  # many of them
     except OSError:
         return 0
 

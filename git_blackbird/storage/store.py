@@ -215,6 +215,11 @@ class Transaction:
         """
         self._store.ledger.begin(run.id, record_path(self._paths, run))
 
+    def pause_watch(self, run: Run) -> WatchEnd | None:
+        """Do as ``end_watch``, or leave it to that if there are very many records and a run may follow."""
+        self._feedback = None
+        return self._store.ledger.pause(run.id)
+
     def end_watch(self, run: Run | None) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
 

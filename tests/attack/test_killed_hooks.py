@@ -9,6 +9,7 @@ import pytest
 
 from git_blackbird.controller.runs.manual_commits import record_or_defer
 from git_blackbird.git.hooks.task_commits import BISECT, PREFIX
+from tests import preloaded
 from tests.controller.killing import STRIDE, run_killed
 from tests.controller.support import open_at
 from tests.support import commit, git, write
@@ -201,6 +202,7 @@ def test_commits_at_once_from_hooks_and_commands_lose_no_entry(trial: Trial) -> 
     """Hooks write while others record: every one of many tasks is done in the end."""
     tasks = [f"t{number}" for number in range(8)]
     trial.plan(dict.fromkeys(tasks, ()))
+    preloaded.preload_hook(trial.repo)
 
     def clean_up() -> None:
         for _ in range(6):
@@ -230,6 +232,7 @@ def test_commits_at_once_from_hooks_and_commands_lose_no_entry(trial: Trial) -> 
     ids=["long", "very long", "capitals", "mixed"],
 )
 def test_a_trailer_is_found_wherever_and_however_git_finds_it(trial: Trial, message: str) -> None:
+    preloaded.preload_hook(trial.repo)
     write(trial.repo, {"done.txt": "done\n"})
     git(trial.repo, "add", "done.txt")
     git(trial.repo, "commit", "-q", "-F", "-", stdin=message.encode())

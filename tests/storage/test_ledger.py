@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,94 @@ def test_a_file_that_counts_for_nothing_stops_no_task_when_it_is_written_again(s
     assert [one.path for one in Store(store.paths).records.history(OTHER).unconfirmed] == [str(new)]
     new.unlink()
     assert Store(store.paths).records.history(OTHER).unconfirmed == ()
+
+
+MANY = TaskId("many")
+# More than two runs look at in their end.
+RECORDS = [f"{number:016x}.json" for number in range(2500)]
+
+
+@pytest.fixture
+def large(store: Store) -> Store:
+    folder = store.paths.task_runs(MANY)
+    folder.mkdir()
+    for name in RECORDS:
+        (folder / name).write_text("{}")
+    time.sleep(0.15)
+    return store
+
+
+def turn(store: Store, run: Run = RUN) -> WatchEnd | None:
+    """Close a run after which another may follow at once."""
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(RunFields(status=RunStatus.SUCCESS)))
+        return transaction.pause_watch(run)
+
+
+def folders_listed(work: Callable[[], object]) -> set[str]:
+    listed: list[str] = []
+
+    def count(event: str, arguments: tuple[object, ...]) -> None:
+        if is_counting and event in {"os.listdir", "os.scandir"}:
+            listed.append(str(arguments[0]))
+
+    is_counting = True
+    sys.addaudithook(count)
+    work()
+    is_counting = False
+    return set(listed)
+
+
+def test_a_run_that_another_may_follow_looks_at_no_other_records_if_they_are_many(large: Store) -> None:
+    begin(large)
+    second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
+    with large.transaction() as transaction:
+        assert folders_listed(lambda: transaction.pause_watch(RUN)) == set()
+        transaction.save_run(second)
+        assert folders_listed(lambda: transaction.begin_watch(second)) == set()
+        assert str(large.paths.runs) in folders_listed(lambda: transaction.end_watch(None))
+
+
+def test_what_one_of_many_runs_wrote_counts_for_nothing_at_any_time(large: Store) -> None:
+    second = RUN.with_fields(RunFields(id=RunId("0000000000000002")))
+    begin(large)
+    path, new = large.paths.record(OTHER, EARLIER.id), large.paths.record(TaskId("new"), EARLIER.id)
+    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
+    time.sleep(0.15)
+    assert turn(large) == WatchEnd()
+    (fault,) = Store(large.paths).records.history(OTHER).faults
+    assert str(RUN.id) in fault.what
+    with large.transaction() as transaction:
+        transaction.save_run(second)
+        transaction.begin_watch(second)
+    new.parent.mkdir()
+    new.write_text("{}")
+    (large.paths.task_runs(MANY) / RECORDS[0]).unlink()
+    assert turn(large, second) == WatchEnd()
+    assert Store(large.paths).records.history(OTHER).faults == (fault,)
+    found = end(large)
+    assert found is not None
+    assert (found.rewritten, [one.run_id for one in found.unconfirmed]) == ((fault,), [second.id])
+    assert found.removed == (str(large.paths.task_runs(MANY) / RECORDS[0]),)
+    assert Store(large.paths).records.history(OTHER).faults == (fault,)
+    assert Store(large.paths).records.history(TaskId("new")).runs == ()
+
+
+def test_a_kill_after_the_first_of_many_runs_forgets_nothing(large: Store) -> None:
+    begin(large)
+    path = large.paths.record(OTHER, EARLIER.id)
+    path.write_bytes(render_record(EARLIER.with_fields(RunFields(error="forged"))))
+    turn(large)
+    found = end(Store(large.paths))
+    assert found is not None
+    assert [fault.path for fault in found.rewritten] == [str(path)]
+
+
+def test_after_enough_runs_all_records_are_looked_at(large: Store) -> None:
+    for number in range(3):
+        run = RUN.with_fields(RunFields(id=RunId(f"{number:016x}")))
+        with large.transaction() as transaction:
+            transaction.save_run(run)
+            transaction.begin_watch(run)
+        assert turn(large, run) == WatchEnd()
+        assert large.ledger.is_watching() == (number < 2)

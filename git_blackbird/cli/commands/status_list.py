@@ -35,9 +35,10 @@ def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
 def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
     """Print the status report; with ``record_end`` as records for scripts."""
     workspace = call.workspace
-    # All that was read is in use until the command ends.
+    # All that was read is in use until the command ends: nor is it searched for garbage once.
     with gc_paused():
         overview = build_overview(workspace)
+        gc.freeze()
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
         call.lines(status_lines(overview, elsewhere, call))

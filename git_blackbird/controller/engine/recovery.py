@@ -55,6 +55,8 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
         others = {task_id: one for task_id, one in histories.items() if task_id not in scope.busy}
         for run in _lost_runs(workspace, others):
             _close_lost(workspace, ui, run, scope)
+        if not scope.busy:
+            settle_watch(workspace, ui)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
@@ -68,7 +70,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     that, recover.
     """
     if not scope.busy:
-        _settle(workspace, ui)
+        _settle(workspace)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
@@ -91,7 +93,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     return settled.state
 
 
-def _settle(workspace: Workspace, ui: UserInterface) -> None:
+def _settle(workspace: Workspace) -> None:
     """Forget what was kept while agents worked: none is at work."""
     stop_tracking(workspace)
     forget_trace(workspace)
@@ -99,7 +101,6 @@ def _settle(workspace: Workspace, ui: UserInterface) -> None:
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(workspace, transaction)
-    settle_watch(workspace, ui)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -140,7 +141,8 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     _stop_orphans(workspace, ui, run)
     place = place_of(workspace, run)
     if place is not None:
-        _tidy(place, run)
+        with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+            remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -160,19 +162,14 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     if place is not None:
         trees = snapshot_and_summarize(place, ui, run)
     save_finished_run(workspace, ui, run, lost.with_fields(trees))
+    if place is not None:
+        stop_tracking(place)
+        forget_trace(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if run.superseded_at is None else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
-
-
-def _tidy(place: Workspace, run: Run) -> None:
-    """Remove what a killed run left where it worked."""
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)
-    stop_tracking(place)
-    forget_trace(place)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:

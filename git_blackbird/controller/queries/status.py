@@ -273,7 +273,9 @@ def state_of_ready(workspace: Workspace, plan: Plan) -> PlanState:
     ready = [task for task in plan.leaves() if is_ready(plan, task)]
     names = {name for task in ready for name in (task.id, *task.deps)}
     needed = {below.id for name in names for below in subtree(plan, plan.tasks[name])}
-    return PlanState(plan, {task_id: workspace.store.records.history(task_id) for task_id in needed})
+    records = workspace.store.records
+    histories = {task_id: records.history(task_id) for task_id in needed.intersection(records.tasks())}
+    return PlanState(plan, histories)
 
 
 class Filter(NamedTuple):

@@ -266,14 +266,16 @@ def found_notices(workspace: Workspace, end: WatchEnd | None, task_id: TaskId | 
     return [Notice(Level.WARNING, text.replace(top, ""), hint, task_id) for text, hint in texts]
 
 
-def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
-    """Stop noting what is written, now that no agent is at work, and name what was found."""
+def settle_watch(workspace: Workspace, ui: UserInterface) -> bool:
+    """Stop noting what is written, now that no agent is at work, and name what was found, if anything was."""
     if not workspace.store.ledger.is_watching():
-        return
+        return False
     with workspace.transaction() as transaction:
         end = transaction.end_watch(None)
-    for notice in found_notices(workspace, end, None):
+    notices = found_notices(workspace, end, None)
+    for notice in notices:
         ui.notify(notice)
+    return bool(notices)
 
 
 def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -51,18 +51,22 @@ class Unconfirmed(NamedTuple):
 
 
 class WatchedRun(NamedTuple):
-    """What is known about record files since a run began.
+    """What is known about record files since the first of these runs began; each is given with its beginning.
 
     ``before`` has the digests of those that were there, of all if it ``is_whole``. ``written`` has, for each
     place, the digests that our commands noted before they wrote them, in order; "" stands for a file that
     they removed.
     """
 
-    run_id: RunId
-    since: int
+    runs: tuple[tuple[int, RunId], ...]
     before: Mapping[str, str] = MappingProxyType({})
     written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     is_whole: bool = True
+
+    @property
+    def since(self) -> int:
+        """When the first run began."""
+        return self.runs[0][0]
 
     def is_untouched(self, place: str, changed: int) -> bool:
         """Whether a file with that time of change existed before."""
@@ -79,7 +83,8 @@ class WatchedRun(NamedTuple):
         valid = (*filter(None, (known_before,)), *self.written.get(place, ()))
         if content.digest in valid[-2:]:
             return None
-        return Unconfirmed(content.digest, self.run_id, is_new=self.is_whole and not valid)
+        begun = [run_id for began, run_id in self.runs if began <= content.changed] or [self.runs[0][1]]
+        return Unconfirmed(content.digest, begun[-1], is_new=self.is_whole and not valid)
 
 
 class UnconfirmedRecord(NamedTuple):

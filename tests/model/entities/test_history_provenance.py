@@ -31,7 +31,7 @@ def test_content_is_known_that_was_there_or_that_our_commands_wrote_last(
     before: str | None, written: tuple[str, ...], content: Content, is_new: bool | None
 ) -> None:
     watched = WatchedRun(
-        RUN, 10, {} if before is None else {PLACE: before}, {PLACE: written} if written else {}
+        ((10, RUN),), {} if before is None else {PLACE: before}, {PLACE: written} if written else {}
     )
     wanted = None if is_new is None else Unconfirmed(content.digest, RUN, is_new)
     assert watched.judge(PLACE, content) == wanted

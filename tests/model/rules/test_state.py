@@ -127,7 +127,7 @@ def conclusions(plan: Plan, histories: Mapping[TaskId, History], saved: SavedFee
     st.lists(RECORDS, min_size=6, max_size=6),
     st.lists(FILE, min_size=5, max_size=5),
 )
-@settings(max_examples=examples(1500), deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_what_follows_is_the_same_as_from_all_histories(
     statuses: list[Status], records: list[Any], files: list[str]
 ) -> None:
