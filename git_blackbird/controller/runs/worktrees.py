@@ -12,6 +12,7 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
+    claim_unmarked,
     commit_of,
     move_base,
     open_linked,
@@ -78,6 +79,8 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
     linked = open_linked(workspace.repo, folder)
+    if linked is not None:
+        claim_unmarked(workspace.repo, task_id, linked)
     if linked is not None and owner_of(linked) == task_id:
         stop_cut_off(linked)
         # Whoever starts anew has given up what is in it.

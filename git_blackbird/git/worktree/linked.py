@@ -42,9 +42,19 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str)
     linked = open_linked(repo, folder)
     if linked is None:
         raise UnusableError(f"git has made no worktree at {folder}")
+    _mark(repo, linked, task_id)
+    return linked
+
+
+def claim_unmarked(repo: Repository, task_id: str, linked: Repository) -> None:
+    """Mark a worktree as a task's that a killed command made for it, and had not marked yet."""
+    if owner_of(linked) is None and head(linked).commit is not None and stray_commit(linked) is None:
+        _mark(repo, linked, task_id)
+
+
+def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
     linked.private_dir.mkdir(exist_ok=True)
     (linked.private_dir / _OWNER).write_text(f"{task_id}\n{_home(repo)}", encoding="utf-8")
-    return linked
 
 
 def _home(repo: Repository) -> str:
@@ -82,7 +92,7 @@ def owner_of(linked: Repository) -> str | None:
 def _owner_of(linked: Repository) -> tuple[str | None, str]:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         task_id, _, home = (linked.private_dir / _OWNER).read_text(encoding="utf-8").partition("\n")
-        return task_id, home
+        return task_id or None, home
     return None, ""
 
 

@@ -178,6 +178,16 @@ def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_left(parallel: P
     assert (parallel / "new.txt").exists()
 
 
+def test_one_that_was_made_and_not_marked_yet_is_in_nobodys_way(parallel: Path) -> None:
+    agent(parallel, "echo new >new.txt")
+    configure(parallel, worktree__setup="exit 3")
+    put_plan(parallel, leaf("a"))
+    execute(parallel)
+    (parallel / ".git/worktrees/a/blackbird/task").unlink()
+    configure(parallel, worktree__setup="true")
+    assert execute(parallel).reason is StopReason.COMPLETED
+
+
 def test_one_that_somebody_removed_is_set_up_again(parallel: Path) -> None:
     configure(parallel, worktree__setup="mkdir node_modules; echo $BLACKBIRD_TASK_ID >>../../setup")
     configure(parallel, execution__stopAfterEachTask="true")
