@@ -18,6 +18,7 @@ from pathlib import Path
 from benchmarks import (
     history_rows,
     hook_rows,
+    jobs_rows,
     orchestration_rows,
     plan_rows,
     review_rows,
@@ -46,6 +47,8 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "12": plan_rows.newest_runs,
     "13": review_rows.reviews,
     "14": plan_rows.loading,
+    "15": jobs_rows.worktrees,
+    "16": jobs_rows.speed_up,
     "17": screen_rows.screen,
     "20": history_rows.long_history,
     "21": snapshot_rows.untracked,

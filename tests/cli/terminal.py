@@ -28,7 +28,13 @@ CTRL_C, CTRL_D, CTRL_S, ALT_ENTER, TAB = "\x03", "\x04", "\x13", "\x1b\r", "\t"
 
 def program_environ(environ: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """The test's environment with the program's sources on the path; None takes a variable out."""
-    changed = {"PYTHONPATH": _SOURCES, "TERM": "xterm-256color", "PAGER": "cat", **(environ or {})}
+    changed = {
+        "PYTHONPATH": _SOURCES,
+        "TERM": "xterm-256color",
+        "PAGER": "cat",
+        "LINES": None,
+        **(environ or {}),
+    }
     whole = {**os.environ, **changed}
     return {name: value for name, value in whole.items() if value is not None}
 
@@ -36,12 +42,14 @@ def program_environ(environ: Mapping[str, str | None] | None = None) -> dict[str
 class Terminal:
     """One run of the program; close it by leaving the ``with`` block."""
 
-    def __init__(self, cwd: Path, *args: str, environ: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self, cwd: Path, *args: str, environ: Mapping[str, str | None] | None = None, rows: int = ROWS
+    ) -> None:
         self.sent = b""
-        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._screen = pyte.Screen(COLUMNS, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._end, theirs = pty.openpty()
-        termios.tcsetwinsize(self._end, (ROWS, COLUMNS))
+        termios.tcsetwinsize(self._end, (rows, COLUMNS))
         command = [sys.executable, *PROGRAM, *args]
         self._program = preloaded.OnTerminal(
             command, cwd=cwd, env=program_environ(environ), stdin=theirs, stdout=theirs, stderr=theirs

@@ -363,3 +363,41 @@ def test_go_records_and_names_without_time(program: Program, repo: Path) -> None
     program.run("runs", "t1", "--log")
     program.run("status")
     program.check("go_records")
+
+
+def test_worktrees_of_their_own(program: Program, repo: Path) -> None:
+    folder = "/work/project.worktrees"
+    there: dict[str, Any] = {"worktree_base": "1" * 40, "base_tree": "1" * 40, "head_tree": "2" * 40}
+    check = {"outcome": "failed", "exit_code": 2, "seconds": 3.0, "output": "one test fails\n"}
+    accepted = {"decision_state": "approved_continue", "decision_resolved_at": "2026-01-02T02:05:00Z"}
+    blocked = {
+        "decision_state": "pending",
+        "decision_requested": True,
+        "landing": "blocked",
+        "landing_reason": "the check fails on the merged files; sent back 2 of 2 times (landing.maxRounds)",
+        "landing_check": check,
+    }
+    landed = {"landing": "landed", "landed_at": "2026-01-02T02:06:00Z"}
+    passed = {"landing_check": {"outcome": "passed", "seconds": 4.0}}
+    statuses: dict[str, tuple[Status, RunStatus, dict[str, Any]]] = {
+        "atwork": (Status.IN_PROGRESS, RunStatus.RUNNING, {"pid": os.getpid()}),
+        "blocked": (Status.WAITING_USER, RunStatus.SUCCESS, blocked),
+        "due": (Status.IN_PROGRESS, RunStatus.SUCCESS, {"landing": "due", **accepted}),
+        "landed": (Status.DONE, RunStatus.SUCCESS, {**landed, **passed, **accepted}),
+        "undecided": (Status.WAITING_USER, RunStatus.SUCCESS, {**blocked, "landing": "due"}),
+    }
+    tasks = [task(name, status=status) for name, (status, _, _) in statuses.items()]
+    runs = [
+        run(name, f"019b7c4e5200000{place}", how, worktree=f"{folder}/{name}", **there, **fields)
+        for place, (name, (_, how, fields)) in enumerate(statuses.items())
+    ]
+    save(repo, tasks, runs)
+    program.run("status")
+    program.run("status", "--json")
+    program.run("list")
+    for name in ("blocked", "due", "landed"):
+        program.run("show", name)
+    program.run("show", "blocked", "--json")
+    program.run("runs", "blocked", "019b7c4e52000001")
+    program.run("runs", "landed", "019b7c4e52000003")
+    program.check("own_worktrees")

@@ -34,8 +34,10 @@ def test_a_table_has_a_row_for_each_task_and_one_for_the_call(trial: Trial) -> N
     lines = trial.expect(0, "execute", "--no-input", "--timings").splitlines()
     at = next(place for place, line in enumerate(lines) if line.startswith("seconds "))
     assert lines[at].split() == ["seconds", *Phase, "other", "all"]
-    cut = [line.rsplit(maxsplit=len(Phase) + 2) for line in lines[at + 1 : at + 4]]
-    rows = {name: cells for name, *cells in cut}
+    rows = {
+        name: cells
+        for name, *cells in (line.rsplit(maxsplit=len(Phase) + 2) for line in lines[at + 1 : at + 4])
+    }
     assert [*rows] == ["a", "b", "in all"]
     for name in ("a", "b"):
         assert float(rows[name][2]) >= 0.3

@@ -10,12 +10,19 @@ from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, next_verdict, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import check_lines, format_moment, message_lines, undo_lines
+from git_blackbird.messages.display.format import (
+    check_lines,
+    format_moment,
+    landing_text,
+    message_lines,
+    undo_lines,
+)
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
@@ -106,6 +113,11 @@ def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
             "taken back",
             f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
         )
+    run = view.history.latest
+    if run is not None and run.worktree is not None:
+        yield "worktree", clean_line(run.worktree, 1000)
+    if run is not None and run.landing is not None:
+        yield "landing", landing_text(run)
     if view.skipped:
         yield "skipped", ", ".join(view.skipped)
     yield "created", format_moment(task.created_at)
@@ -128,6 +140,8 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield OWED_WORDS[view.pending.kind].format(run=view.pending.run_id)
         for question in view.pending.questions:
             yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
+        if reason := decision_reason(view.pending):
+            yield reason
         yield f"    {view.pending.command}"
     elif view.to_review is not None:
         yield next_verdict(view.to_review)
@@ -150,9 +164,14 @@ def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
 
 def _check(view: TaskView) -> Iterator[str]:
     run = view.history.latest
-    if run is not None and run.check is not None:
+    if run is None or (run.check is None and run.landing_check is None):
+        return
+    if run.check is not None:
         yield from check_lines(run.check)
-        yield f"    {task_command('runs', view.task.id, f' {run.id}')}"
+    if run.landing_check is not None:
+        first, *rest = check_lines(run.landing_check)
+        yield from (f"of the merged files: {first}", *rest)
+    yield f"    {task_command('runs', view.task.id, f' {run.id}')}"
 
 
 def _reviews(view: TaskView) -> Iterator[str]:

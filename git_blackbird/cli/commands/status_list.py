@@ -3,7 +3,7 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.status import status_lines
+from git_blackbird.cli.render.status import conflict_lines, status_lines
 from git_blackbird.cli.render.tables import (
     label_cell,
     list_records,
@@ -28,21 +28,33 @@ from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.status import Status
 
 
-def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
-    return show_status(call, record_end_of(call, porcelain=porcelain, nul=nul))
+def status(call: CommandContext, *, conflicts: bool, porcelain: bool, nul: bool) -> ExitCode:
+    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
+    if conflicts and record_end is not None:
+        raise UsageError("--conflicts and --porcelain do not go together")
+    return show_status(call, record_end, wants_conflicts=conflicts)
 
 
-def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
+def show_status(
+    call: CommandContext, record_end: str | None = None, *, wants_conflicts: bool = False
+) -> ExitCode:
     """Print the status report; with ``record_end`` as records for scripts."""
     workspace = call.workspace
     # All that was read is in use until the command ends: nor is it searched for garbage once.
     with gc_paused():
-        overview = build_overview(workspace)
+        state = workspace.plan_state()
+        overview = build_overview(workspace, state)
         gc.freeze()
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
         call.lines(status_lines(overview, elsewhere, call))
-        call.data("status:StatusOutput", overview, other_worktrees=elsewhere)
+        conflicts = None
+        if wants_conflicts:
+            from git_blackbird.controller.queries.conflicts import find_conflicts  # noqa: PLC0415  # loads pygit2
+
+            conflicts = list(find_conflicts(workspace, state))
+            call.lines(conflict_lines(conflicts))
+        call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=conflicts)
     else:
         print_records(call, status_records(overview), record_end)
     call.warn_records(overview.unreadable, overview.unconfirmed)

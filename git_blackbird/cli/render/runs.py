@@ -21,6 +21,7 @@ from git_blackbird.messages.display.format import (
     format_decision,
     format_moment,
     format_seconds,
+    landing_text,
     outside_lines,
     question_line,
     render_path,
@@ -98,6 +99,9 @@ def run_lines(
     yield from render_section("verdict", verdict_lines(run, paint))
     yield from render_section("found", result_lines(run))
     yield from render_section("check", () if run.check is None else check_lines(run.check))
+    yield from render_section(
+        "check of the merged files", () if run.landing_check is None else check_lines(run.landing_check)
+    )
     yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", _change_lines(run.review_summary))
@@ -119,6 +123,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
     yield "took", format_seconds(run_seconds(run, now))
     if run.branch or run.head_commit:
         yield "on", f"{clean_line(run.branch or 'a detached HEAD')} {(run.head_commit or '')[:12]}".rstrip()
+    if run.worktree is not None:
+        yield "worktree", clean_line(run.worktree, 1000)
     if run.exit_code is not None:
         yield "exit", str(run.exit_code)
     if run.error:
@@ -126,8 +132,15 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
     if run.terminal_reason in _ENDS:
         yield "ended", _ENDS[run.terminal_reason]
     yield "cost", _cost_text(run)
+    yield from _outcome(run)
+
+
+def _outcome(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield what became of the run's change, or of the review."""
     if run.decision_state is not None:
         yield "decision", _decision_text(run)
+    if run.landing is not None:
+        yield "landing", landing_text(run)
     if run.run_type is RunType.REVIEW:
         yield "verdict", verdict_word(run)
     if run.reviewed_run is not None:

@@ -1,8 +1,9 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,10 +33,13 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
+if TYPE_CHECKING:
+    from git_blackbird.controller.queries.conflicts import Conflict
+
 # The groups of what is due that are listed, and how what is left out of each is told.
 _MORE = {
     "pending": " (`git blackbird list --status waiting_user`)",
-    "change_review": " whose change is to be reviewed",
+    "change_review": " whose change is to be reviewed or to land",
     "parent_review": " that wait for their review",
     "failed": " failed (`git blackbird list --status failed`)",
     "stuck": " without a run",
@@ -75,6 +79,15 @@ def status_lines(
     yield from worktree_lines(elsewhere)
 
 
+def conflict_lines(conflicts: "Sequence[Conflict]") -> Iterator[str]:
+    """Write a section with the changes that conflict, and the paths."""
+    lines = [
+        f"{one.task_id} and {one.other or 'your worktree'}  {clean_line(', '.join(one.paths), 2000)}"
+        for one in conflicts
+    ]
+    return render_section("conflicts", lines or ["none between changes that have not landed"])
+
+
 def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
     """Write a section with the runs of the same tasks in other worktrees."""
     lines = (f"{clean_line(other.run.task_id)}  {clean_line(other.text, 2000)}" for other in elsewhere)
@@ -100,6 +113,8 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview.locked_by, now)}"
+        if live.run.worktree is not None:
+            yield f"    in {clean_line(live.run.worktree, 1000)}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
 

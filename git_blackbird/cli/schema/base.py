@@ -17,6 +17,7 @@ from git_blackbird.model.entities.parent_verdict import ChildStatus, Dismissal
 from git_blackbird.model.entities.run import (
     CheckResult,
     DecisionState,
+    LandingState,
     ReviewState,
     Run,
     RunStatus,
@@ -253,6 +254,21 @@ def _seconds(run: Run, info: ValidationInfo) -> float | None:
     return run_seconds(run, str(info.context))
 
 
+class LandingView(View):
+    """Whether the change of a run has landed, which was made in a worktree of its own."""
+
+    state: LandingState = field(
+        "`due`: it lands as soon as nothing else is due; `blocked`: for a person.", "landing"
+    )
+    at: str | None = field("When it landed.", "landed_at")
+    reason: str | None = field("Why it has not landed, or what is not as it was meant.", "landing_reason")
+    check: CheckResult | None = field("What the user's check says of the merged files.", "landing_check")
+
+
+def _landing_of(run: Run) -> Run | None:
+    return None if run.landing is None else run
+
+
 class RunView(View):
     """One run in short."""
 
@@ -283,6 +299,10 @@ class RunView(View):
         "The verdict, where the type is `review`.", using=parent_review_of
     )
     check: CheckResult | None = field("What the user's check says of the change.")
+    worktree: str | None = field("The worktree of its own in which the agent worked.")
+    landing: LandingView | None = field(
+        "Whether the change has landed; null where it was made in yours.", using=_landing_of
+    )
     review_state: ReviewState | None = field("How the reviews of its change stand.")
     review_round: int | None = field("The round of reviews that it belongs to.")
     review: MergedReview | None = field("Both reviews of its change as one.", using=merged_or_none)

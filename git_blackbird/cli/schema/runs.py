@@ -69,6 +69,10 @@ class DueOfTask(StepView):
     run: RunId | None = field("The run that it is about.", "run_id")
 
 
+def _reviewed(view: TaskView) -> Run | None:
+    return view.to_review if view.to_review is not None and view.to_review.awaits_verdict else None
+
+
 def _execute(_: Run) -> str:
     return EXECUTE
 
@@ -106,7 +110,7 @@ class ShowOutput(DataOutput, schema_name="show"):
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it.", "dependents", each="id")
     skipped_children: tuple[TaskId, ...] = field("Children that the parent is complete without.", "skipped")
     due: DueOfTask | None = field("What waits for a person.", "pending")
-    change_review: ChangeToReview | None = field("Its change, where that is to be reviewed.", "to_review")
+    change_review: ChangeToReview | None = field("Its change, where that is to be reviewed.", using=_reviewed)
     review: DueParentReview | None = field("How a parent waits for its review.", "unreviewed")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     pending_feedback: FeedbackView | None = field(

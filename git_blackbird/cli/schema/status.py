@@ -42,7 +42,7 @@ class DuePending(StepView, _PendingFields):
     """Something that a person is asked for."""
 
     why: str | None = field(
-        "What speaks against an approval: nothing was changed, or the check failed.",
+        "What speaks against an approval: nothing was changed, the check failed, or it could not land.",
         using=decision_reason,
         default=None,
         exclude_if=is_none,
@@ -69,6 +69,15 @@ class DueChangeReview(View):
     task: TaskId = field(_TASK, "task.id")
     run: RunId = field("The run whose change it is.", "run_id")
     command: str = field("The command that has it reviewed.")
+
+
+class DueLanding(View):
+    """A change that is accepted and is to land in the user's worktree."""
+
+    kind: Literal["landing"] = field("What is due.", default="landing")
+    task: TaskId = field(_TASK, "task.id")
+    run: RunId = field("The run whose change it is.", "run_id")
+    command: str = field("The command that lands it.")
 
 
 def _first_command(waiting: BlockedParentView) -> str | None:
@@ -130,6 +139,7 @@ Due = (
     DueReviewedDecision
     | DuePending
     | DueChangeReview
+    | DueLanding
     | DueParentReview
     | DueRetry
     | DueStuck
@@ -138,6 +148,7 @@ Due = (
 )
 _OTHERS: Mapping[str, type[Due]] = {
     "change_review": DueChangeReview,
+    "landing": DueLanding,
     "failed": DueRetry,
     "stuck": DueStuck,
     "unreadable": DueUnreadable,
@@ -168,6 +179,8 @@ class LiveRunView(View):
     run: RunId = field("The run.", "run.id")
     type: RunType = field("What it is for.", "run.run_type")
     pid: int | None = field("Its process.", "run.pid")
+    started_at: str = field("When it started.", "run.started_at")
+    worktree: str | None = field("The worktree of its own in which it works.", "run.worktree")
     alive: bool = field("Whether the process is there.")
 
 
@@ -206,6 +219,14 @@ class ConfigProblemView(View):
     what: str = field("What is wrong.")
     hint: str = field("What to do.")
     fatal: bool = field("Whether it stops commands that start or decide.")
+
+
+class ConflictView(View):
+    """Two changes that conflict, or a change and the user's worktree."""
+
+    task: TaskId = field("The task whose change it is.", "task_id")
+    other: TaskId | None = field("The other task; null for your worktree.")
+    paths: tuple[str, ...] = field("Where they conflict.")
 
 
 def _counts(report: StatusReport) -> dict[Status, int]:
@@ -247,3 +268,6 @@ class StatusOutput(DataOutput, schema_name="status"):
     orphaned_decisions: tuple[TaskRun, ...] = field("Runs with a decision due whose task is gone.")
     problems: tuple[ConfigProblemView, ...] = field("What is wrong in the configuration.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Runs of the plan's tasks in other worktrees.")
+    conflicts: tuple[ConflictView, ...] | None = field(
+        "Changes that conflict and have not landed; null without `--conflicts`."
+    )

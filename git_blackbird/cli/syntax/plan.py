@@ -127,6 +127,7 @@ status = CommandSpec(
 
     Everything due is followed by the command that answers it.
     """,
+    flag("Also show which changes conflict that have not landed.", "--conflicts"),
     *_RECORDS,
 )
 list_tasks = CommandSpec(

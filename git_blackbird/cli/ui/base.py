@@ -5,8 +5,9 @@ import errno
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 
 from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.cli.stdio import OutputError, write_some
@@ -14,7 +15,7 @@ from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
 from git_blackbird.model.entities.agent_io import Progress, RightsQuestion
 from git_blackbird.model.entities.change import TreePair
@@ -22,11 +23,12 @@ from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decis
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event, RunEnded, RunOutput
+from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress
 
 STDOUT = 1
 STDERR = 2
 MAX_BACKLOG = 256 * 1024
+_LONGEST_LINE = 8192
 # How a pipe without a reader and a terminal that is gone refuse: nobody misses what is not printed there.
 _LEFT = frozenset({errno.EPIPE, errno.EIO})
 
@@ -46,6 +48,7 @@ class Writer:
         self._waiting = 0
         self._dropped = 0
         self._closed = False
+        self._held = False
         self._failure: Exception | None = None
         # A stream that was closed from the start is written to no more than one whose reader went away: its
         # number may belong to any other file by now.
@@ -104,6 +107,45 @@ class Writer:
         self.perform(lambda: _resolve(done))
         await asyncio.wrap_future(done)
 
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Write all that was given before the block, and keep what comes until its end.
+
+        For a question: what others do must not be written into it.
+        """
+        try:
+            await self._hold()
+            yield
+        finally:
+            self._release()
+
+    async def let_through(self) -> None:
+        """Write, in a block of ``held``, what was kept so far."""
+        self._release()
+        await self._hold()
+
+    async def _hold(self) -> None:
+        done: Future[None] = Future()
+        self.perform(lambda: self._shut(done))
+        await asyncio.wrap_future(done)
+
+    def _shut(self, done: Future[None]) -> None:
+        self.make_way()
+        self._held = True
+        # A wait that was given up is followed by nothing that would open it.
+        if done.set_running_or_notify_cancel():
+            done.set_result(None)
+        else:
+            self._held = False
+
+    def _release(self) -> None:
+        with self._wake:
+            self._held = False
+            self._wake.notify()
+
+    def make_way(self) -> None:
+        """Take away what is not to stay, in the thread."""
+
     def close(self) -> None:
         """Write what is left and end the thread; raises what went wrong in it."""
         self.report_dropped()
@@ -132,6 +174,8 @@ class Writer:
 
     def _next(self) -> tuple[Job, int] | None:
         with self._wake:
+            while self._held and not self._closed:
+                self._wake.wait()
             if not self._jobs and not self._closed:
                 self._wake.wait(self.pause_seconds())
             if self._jobs:
@@ -190,7 +234,24 @@ class AskingUI(BaseUI):
         self._workspace = workspace
         self._writer = writer
         self._drafts = Drafts(workspace)
-        self._agent = AgentPrinter(writer, colored=colored)
+        self._colored = colored
+        self._printers: dict[RunId, AgentPrinter] = {}
+        self._is_parallel = workspace.config.execution.jobs > 1
+
+    def _about(self, task_id: TaskId) -> str:
+        """Return how a question begins where others may be about other tasks."""
+        return f"{task_id}: " if self._is_parallel else ""
+
+    def _printer(self, event: RunOutput | RunProgress) -> "AgentPrinter":
+        """Return what prints the output of a run, each line with its task where there may be others."""
+        if event.run_id not in self._printers:
+            prefix = f"{event.task_id} | " if self._is_parallel else ""
+            self._printers[event.run_id] = AgentPrinter(self._writer, colored=self._colored, prefix=prefix)
+        return self._printers[event.run_id]
+
+    def _finish_printing(self, run: Run) -> None:
+        if (printer := self._printers.pop(run.id, None)) is not None:
+            printer.finish(run)
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         """Ask for one of the choices that are possible."""
@@ -204,7 +265,7 @@ class AskingUI(BaseUI):
         """Ask whether to approve on another branch than the run's."""
         raise NotImplementedError
 
-    def _show_diff(self, pair: TreePair) -> None:
+    async def _show_diff(self, pair: TreePair) -> None:
         """Show a diff. Raises BlackbirdError."""
         raise NotImplementedError
 
@@ -214,7 +275,7 @@ class AskingUI(BaseUI):
         while True:
             choice = await self._choose(checkpoint)
             if choice in VIEWS:
-                self._view(checkpoint.pair_of(choice))
+                await self._view(checkpoint.pair_of(choice))
             elif choice is Choice.REQUEST_CHANGES:
                 request = await self._request(checkpoint)
                 if request is not None:
@@ -226,10 +287,10 @@ class AskingUI(BaseUI):
             else:
                 return reply_of(choice, branch_confirmed=other_branch is not None)
 
-    def _view(self, pair: TreePair | None) -> None:
+    async def _view(self, pair: TreePair | None) -> None:
         try:
             if pair is not None:
-                self._show_diff(pair)
+                await self._show_diff(pair)
         except BlackbirdError as error:
             self._print(f"no diff can be shown: {clean_line(error.message)}")
 
@@ -247,11 +308,14 @@ class AskingUI(BaseUI):
 class AgentPrinter:
     """Print plain output as it comes, an event stream as its steps, standard error to ours (``--stream``).
 
-    Nothing of it steers a terminal. What a screen cannot keep up with is dropped and counted.
+    Nothing of it steers a terminal. What a screen cannot keep up with is dropped and counted. With a prefix
+    whole lines are printed, each behind it.
     """
 
-    def __init__(self, writer: Writer, *, colored: bool) -> None:
+    def __init__(self, writer: Writer, *, colored: bool, prefix: str = "") -> None:
         self._writer = writer
+        self._prefix = prefix
+        self._begun = {STDOUT: "", STDERR: ""}
         self._streams = {"stdout": (StreamSanitizer(), STDOUT), "stderr": (StreamSanitizer(), STDERR)}
         self._transcript = ProgressLog(colored=colored)
 
@@ -264,15 +328,24 @@ class AgentPrinter:
         if self._writer.is_behind:
             self._writer.drop(len(event.data))
         else:
-            self._writer.put_droppable(stream.feed(event.data), where)
+            self._writer.put_droppable(self._lines(stream.feed(event.data), where), where)
 
     def follow(self, step: Progress, columns: int | None = None) -> None:
-        block = self._transcript.render(step, columns)
+        block = self._transcript.render(step, None if columns is None else columns - len(self._prefix))
         if block:
-            self._writer.put_droppable(block)
+            self._writer.put_droppable(self._lines(block, STDOUT))
+
+    def _lines(self, text: str, where: int) -> str:
+        if not self._prefix:
+            return text
+        *lines, self._begun[where] = (self._begun[where] + text).split("\n")
+        if len(self._begun[where]) > _LONGEST_LINE:
+            lines.append(self._begun[where])
+            self._begun[where] = ""
+        return "".join(f"{self._prefix}{line}\n" for line in lines)
 
     def finish(self, run: Run) -> None:
         """Show what was held back, and what the run has spent."""
         for stream, where in self._streams.values():
-            self._writer.put(stream.finish(), where)
-        self._writer.put(self._transcript.finish(run.usage, run.cost_usd))
+            self._writer.put(self._lines(stream.finish(), where), where)
+        self._writer.put(self._lines(self._transcript.finish(run.usage, run.cost_usd), STDOUT))

@@ -1,8 +1,8 @@
-"""Terminal output while agents run: permanent lines, and one line of current activity."""
+"""Terminal output while agents run: permanent lines, and a line of current activity for each agent."""
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO, cast
 
@@ -23,13 +23,15 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
 _FRAME_SECONDS = 0.1
+_MOST_LINES = 5
+_SCREEN_PART = 4
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES = "-\\|/"
 
 
 @dataclass(frozen=True)
 class LiveActivity:
-    """What is going on; ``since`` by the monotonic clock. ``spent`` counts the whole call."""
+    """What an agent does; ``since`` by the monotonic clock. ``spent`` is its run's, or the whole call's."""
 
     task_id: str
     title: str
@@ -37,12 +39,25 @@ class LiveActivity:
     spent: UsageCost
     last: str = ""
 
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.since
+
+
+def at_work_text(activities: Sequence[LiveActivity]) -> str:
+    """Return on one line which tasks are worked on, and for how long; "" for none."""
+    if not activities:
+        return ""
+    named = [f"{one.task_id} {render_duration(one.seconds)}" for one in activities[:_MOST_LINES]]
+    more = f" and {len(activities) - _MOST_LINES} more" if len(activities) > _MOST_LINES else ""
+    return f"{len(activities)} at work: {', '.join(named)}{more}"
+
 
 class LiveDisplay(Writer):
     """Draws in the writer's thread alone: a terminal that is held (Ctrl+S) holds up no agent."""
 
     def __init__(self, *, colored: bool) -> None:
-        self._activity: LiveActivity | None = None
+        self._activities: Sequence[LiveActivity] = ()
         self._live: Live | None = None
         self._console = Console(
             file=cast("TextIO", _Terminal(self)),
@@ -64,39 +79,39 @@ class LiveDisplay(Writer):
         self.perform(lambda: self._write_alone(text, stream), len(text))
 
     def _write_alone(self, text: str, stream: int) -> None:
-        self._stop()
+        self.make_way()
         self.write(text, stream)
 
     def show(self, renderable: RenderableType) -> None:
-        """Print something that stays, above the line that moves."""
+        """Print something that stays, above the lines that move."""
         self.perform(lambda: self._console.print(renderable))
 
-    def follow(self, activity: LiveActivity) -> None:
-        """Show this activity, with its running time, until the next one or ``rest``.
+    def follow(self, activities: Sequence[LiveActivity]) -> None:
+        """Show these activities, with their running times, until the next ones or ``rest``.
 
-        What comes faster than the line is drawn is not seen.
+        What comes faster than the lines are drawn is not seen.
         """
-        is_first = self._activity is None
-        self._activity = activity
+        is_first = not self._activities
+        self._activities = activities
         if is_first:
             self.perform(self.idle)
 
     def rest(self) -> None:
-        self._activity = None
-        self.perform(self._stop)
+        self._activities = ()
+        self.perform(self.make_way)
 
     def close(self) -> None:
-        """Take the moving line away, write what is left and end the thread."""
+        """Take the moving lines away, write what is left and end the thread."""
         self.rest()
         super().close()
 
     def pause_seconds(self) -> float | None:
         """Move as long as there is something to follow."""
-        return None if self._activity is None else _FRAME_SECONDS
+        return _FRAME_SECONDS if self._activities else None
 
     def idle(self) -> None:
-        activity = self._activity
-        if activity is None:
+        activities = self._activities
+        if not activities:
             return
         if self._live is None:
             self._live = Live(
@@ -107,19 +122,32 @@ class LiveDisplay(Writer):
                 redirect_stderr=False,
             )
             self._live.start()
-        self._live.update(self._line(activity), refresh=True)
+        self._live.update(Group(*self._lines(activities)), refresh=True)
 
-    def _stop(self) -> None:
+    def make_way(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
 
+    def _lines(self, activities: Sequence[LiveActivity]) -> Iterator[Text]:
+        """Give each agent a line, as far as they leave most of the screen to what stays."""
+        most = min(_MOST_LINES, self._console.height // _SCREEN_PART)
+        if len(activities) > 1 >= most:
+            yield Text(f"{self._frame} {at_work_text(activities)}", no_wrap=True, overflow="ellipsis")
+            return
+        yield from map(self._line, activities[:most] or activities)
+        if len(activities) > most > 0:
+            yield Text(f"  and {len(activities) - most} more", "dim")
+
+    @property
+    def _frame(self) -> str:
+        return self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
+
     def _line(self, activity: LiveActivity) -> Text:
-        frame = self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
         line = Text(no_wrap=True, overflow="ellipsis")
-        line.append(f"{frame} ", "cyan")
+        line.append(f"{self._frame} ", "cyan")
         line.append(activity.task_id, "bold")
-        line.append(f" {render_duration(time.monotonic() - activity.since)}", "cyan")
+        line.append(f" {render_duration(activity.seconds)}", "cyan")
         if activity.spent:
             line.append(f" {render_spent(activity.spent)}", "dim")
         line.append(f"  {activity.last or activity.title}")

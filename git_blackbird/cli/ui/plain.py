@@ -128,22 +128,24 @@ class PlainUI(AskingUI):
     def __init__(self, workspace: Workspace, writer: Writer, *, asks: bool, wants_output: bool) -> None:
         super().__init__(workspace, writer, colored=False, wants_output=wants_output)
         self._asks = asks
+        # The task that is asked about, before each prompt.
+        self._asked = ""
         self._input = StdinReader()
 
     def show(self, event: Event) -> None:
         """Print what happens; standard error gets what is wrong."""
         match event:
             case RunOutput():
-                self._agent.show(event)
+                self._printer(event).show(event)
             case Decided():
                 self._drafts.settle(event)
                 self._print_line(event)
             case RunProgress() if self.wants_output:
-                self._agent.follow(event.progress)
+                self._printer(event).follow(event.progress)
             case ReviewsEnded() if self._asks and event.run.is_pending:
                 self._print(render_verdicts(event))
             case RunEnded() if self.wants_output:
-                self._agent.finish(event.run)
+                self._finish_printing(event.run)
                 self._print_line(event)
             case _:
                 self._print_line(event)
@@ -161,6 +163,7 @@ class PlainUI(AskingUI):
         if not self._asks:
             return None
         self._input.begin()
+        self._asked = self._about(task.id)
         self._print(f"{task.id} - {clean_line(task.title)} asks:")
         try:
             return {question.id: await self._answer_one(question) for question in questions}
@@ -172,6 +175,7 @@ class PlainUI(AskingUI):
         if not self._asks or not self._input.is_terminal:
             return None
         self._input.begin()
+        self._asked = ""
         self._print("", *render_rights(question))
         try:
             return await self._confirms(render_ask(question))
@@ -183,6 +187,7 @@ class PlainUI(AskingUI):
         if not self._asks:
             return None
         self._input.begin()
+        self._asked = self._about(checkpoint.task.id)
         self._print("", TITLE, *(line.text for line in render_checkpoint(checkpoint)), "")
         try:
             return await self._decide(checkpoint)
@@ -190,9 +195,11 @@ class PlainUI(AskingUI):
             return None
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
+        lines = []
         for number, offer in enumerate(checkpoint.offers(), start=1):
             obstacle = clean_line(checkpoint.blocked_reason(offer.choice) or "")
-            self._print(f"{number}) {offer.label}" + (f" (not possible: {obstacle})" if obstacle else ""))
+            lines.append(f"{number}) {offer.label}" + (f" (not possible: {obstacle})" if obstacle else ""))
+        self._print(*lines)
         for _ in range(_MAX_MISTAKES):
             choice = parse_choice(await self._line("Select option: "), checkpoint.offers())
             if choice is None:
@@ -210,7 +217,7 @@ class PlainUI(AskingUI):
     async def _confirms(self, question: str) -> bool:
         return (await self._line(f"{question} [y/N] ")).strip().casefold() in {"y", "yes"}
 
-    def _show_diff(self, pair: TreePair) -> None:
+    async def _show_diff(self, pair: TreePair) -> None:
         self._print(strip_controls(full_diff(self._workspace, pair)).rstrip("\n"))
 
     async def _request(self, checkpoint: Checkpoint) -> str | None:
@@ -284,8 +291,9 @@ class PlainUI(AskingUI):
         raise EndOfInput
 
     async def _line(self, prompt: str) -> str:
-        self._writer.put(prompt)
-        line = await self._input.line()
+        self._writer.put(prompt and f"{self._asked}{prompt}")
+        async with self._writer.held():
+            line = await self._input.line()
         if line is None:
             self._writer.put("\n")
             raise EndOfInput

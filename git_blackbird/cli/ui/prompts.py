@@ -1,5 +1,9 @@
-"""Prompts on a terminal: a list, a line, a text of several lines in which ``@`` completes paths."""
+"""Prompts on a terminal: a list, a line, a text of several lines in which ``@`` completes paths.
 
+What others do meanwhile is written above the prompt, and what is at work stands in a line below it.
+"""
+
+import asyncio
 import os
 import sys
 import termios
@@ -11,17 +15,20 @@ from itertools import chain
 from typing import Any
 
 import questionary
+from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition, is_done
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Window
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from git_blackbird.cli.ui.base import STDOUT
+from git_blackbird.cli.ui.base import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 
@@ -49,6 +56,7 @@ class PathCompleter(Completer):
 _ESCAPE_SECONDS = 0.1
 _SEQUENCE_SECONDS = 0.4
 _MOST_DIGITS = 9
+_REFRESH_SECONDS = 1.0
 _COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+X Ctrl+E opens your editor)\n"
 
 
@@ -66,10 +74,15 @@ class UnfinishedText(Enum):
 class Prompts:
     """Puts questions on the terminal one at a time. Each raises LeftOpenError.
 
-    The terminal is asked nothing itself (W26): it is neither waited for nor written to by its answers.
+    ``at_work`` returns what is at work on other tasks, on one line; "" for nothing. The terminal is asked
+    nothing itself (W26): it is neither waited for nor written to by its answers.
     """
 
-    def __init__(self, *, colored: bool) -> None:
+    def __init__(self, writer: Writer, at_work: Callable[[], str], *, colored: bool) -> None:
+        self._writer = writer
+        self._at_work = at_work
+        self._open: tuple[Application[Any], asyncio.AbstractEventLoop] | None = None
+        self._is_showing = False
         self._input: Input = create_input(sys.stdin)
         self._settings: dict[str, Any] = {
             "input": self._input,
@@ -104,7 +117,7 @@ class Prompts:
         if isinstance(bindings, KeyBindings):
             for key in ("escape", "c-d"):
                 bindings.add(key, eager=True)(_leave)
-        return await _run(question)
+        return await self._run(question)
 
     async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText:
         """Read one line that is not blank, beginning with the draft, which has what was typed at any time.
@@ -152,8 +165,48 @@ class Prompts:
             draft.text = buffer.text
 
         question.application.current_buffer.on_text_changed += follow
-        text: str | UnfinishedText = await _run(question)
+        text: str | UnfinishedText = await self._run(question)
         return text
+
+    def show_above(self) -> None:
+        """Show above an open prompt what its writer keeps; what is at work may have changed too."""
+        is_open = self._open
+        if is_open is not None and not self._is_showing:
+            self._is_showing = True
+            is_open[1].call_soon_threadsafe(self._begin_showing, is_open[0])
+
+    def _begin_showing(self, application: Application[Any]) -> None:
+        if self._open is None or self._open[0] is not application:
+            self._is_showing = False
+        else:
+            _ = application.create_background_task(self._show_above())
+
+    async def _show_above(self) -> None:
+        async with in_terminal():
+            self._is_showing = False
+            await self._writer.let_through()
+
+    async def _run(self, question: questionary.Question) -> Any:
+        """Run one prompt without touching the signal handlers of the loop that it runs in."""
+        application = question.application
+        application.ttimeoutlen = _ESCAPE_SECONDS
+        application.timeoutlen = _SEQUENCE_SECONDS
+        application.refresh_interval = _REFRESH_SECONDS
+        layout = application.layout
+        layout.container = HSplit([layout.container, self._line_below()])
+        async with self._writer.held():
+            self._open, self._is_showing = (application, asyncio.get_running_loop()), False
+            try:
+                return await application.run_async(handle_sigint=False, set_exception_handler=False)
+            except (KeyboardInterrupt, EOFError):
+                raise LeftOpenError from None
+            finally:
+                self._open = None
+
+    def _line_below(self) -> ConditionalContainer:
+        control = FormattedTextControl(lambda: [("class:instruction", self._at_work())])
+        is_shown = ~is_done & Condition(lambda: bool(self._at_work()))
+        return ConditionalContainer(Window(control, height=1, dont_extend_height=True), filter=is_shown)
 
 
 def _composing() -> KeyBindings:
@@ -184,16 +237,6 @@ def _leave(event: KeyPressEvent) -> None:
 
 def _go_back(event: KeyPressEvent) -> None:
     event.app.exit(result=UnfinishedText.BACK)
-
-
-async def _run(question: questionary.Question) -> Any:
-    """Run one prompt without touching the signal handlers of the loop that it runs in."""
-    question.application.ttimeoutlen = _ESCAPE_SECONDS
-    question.application.timeoutlen = _SEQUENCE_SECONDS
-    try:
-        return await question.application.run_async(handle_sigint=False, set_exception_handler=False)
-    except (KeyboardInterrupt, EOFError):
-        raise LeftOpenError from None
 
 
 def _size() -> Size:

@@ -5,7 +5,7 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
@@ -19,6 +19,7 @@ from git_blackbird.cli.ui.base import STDERR, AskingUI
 from git_blackbird.cli.ui.display import (
     LiveActivity,
     LiveDisplay,
+    at_work_text,
     checkpoint_panel,
     event_line,
     question_panel,
@@ -38,7 +39,7 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
-from git_blackbird.messages.display.format import UsageMeter
+from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
@@ -67,8 +68,8 @@ _LATER = (signal.SIGTERM, signal.SIGHUP)
 def signals_to_pager() -> Iterator[None]:
     """Leave Ctrl+C to the pager, and what would end this program until the pager is done.
 
-    For the thread of the event loop, which does not run meanwhile: its signals come through a descriptor
-    that it would read afterwards, as if they had been meant for it.
+    For the thread of the event loop, whose signals come through a descriptor: it would read them there as if
+    they had been meant for it.
     """
     missed: list[int] = []
 
@@ -98,10 +99,9 @@ class TerminalUI(AskingUI):
     def __init__(self, call: CommandContext, workspace: Workspace, *, wants_output: bool) -> None:
         self._display = LiveDisplay(colored=call.colored)
         super().__init__(workspace, self._display, colored=call.colored, wants_output=wants_output)
-        self._prompts = Prompts(colored=call.colored)
+        self._prompts = Prompts(self._display, self._at_work, colored=call.colored)
         self._meter = UsageMeter()
         self._activities: dict[RunId, LiveActivity] = {}
-        self._activity: LiveActivity | None = None
         self._mode: list[Any] | None = None
 
     def __enter__(self) -> Self:
@@ -120,11 +120,16 @@ class TerminalUI(AskingUI):
                     termios.tcsetattr(sys.stdin, termios.TCSANOW, self._mode)
 
     def show(self, event: Event) -> None:
+        self._show(event)
+        if not isinstance(event, RunOutput | RunProgress):
+            self._prompts.show_above()
+
+    def _show(self, event: Event) -> None:
         match event:
             case RunStarted():
                 self._begin(event)
             case RunOutput():
-                self._agent.show(event)
+                self._printer(event).show(event)
                 if not event.is_plain and event.stream == "stdout":
                     # Among whole lines one can move; plain output ends anywhere.
                     self._move()
@@ -143,9 +148,11 @@ class TerminalUI(AskingUI):
                 self._show_line(event)
 
     def _begin(self, event: RunStarted) -> None:
-        activity = LiveActivity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
-        self._activities[event.run_id] = self._activity = activity
-        if self.wants_output or event.run_type in REVIEWER_TYPES:
+        word = review_word(event.run_type) if self._is_parallel else ""
+        name = f"{event.task_id} ({word})" if word else event.task_id
+        activity = LiveActivity(name, clean_line(event.title), time.monotonic(), self._spent(event.run_id))
+        self._activities[event.run_id] = activity
+        if self.wants_output or self._is_parallel or event.run_type in REVIEWER_TYPES:
             self._show_line(event)
         if not self.wants_output:
             self._move()
@@ -153,29 +160,36 @@ class TerminalUI(AskingUI):
     def _follow(self, event: RunProgress) -> None:
         step = event.progress
         self._meter.tell(event.run_id, step.usage, step.cost_usd)
-        if self._activity is not None:
-            self._activity = replace(self._activity, spent=self._meter.spent)
+        activity = self._activities.get(event.run_id)
+        if activity is not None:
+            last = "" if self.wants_output else render_step(step)
+            spent = self._spent(event.run_id)
+            self._activities[event.run_id] = replace(activity, spent=spent, last=last or activity.last)
         if self.wants_output:
-            self._agent.follow(step, self._display.columns)
+            self._printer(event).follow(step, self._display.columns)
         else:
-            self._move(render_step(step))
+            self._move()
 
-    def _move(self, last: str = "") -> None:
-        """Let the line that moves tell of the activity, with its last step where it has a new one."""
-        if self._activity is not None:
-            self._activity = replace(self._activity, last=last or self._activity.last)
-            self._display.follow(self._activity)
+    def _spent(self, run_id: RunId) -> UsageCost:
+        """Return what a run has cost; where one works after the other, what all of them have."""
+        return self._meter.of(run_id) if self._is_parallel else self._meter.spent
+
+    def _move(self) -> None:
+        """Let the lines that move tell of what is at work; of two reviewers, of the one that began last."""
+        if self._activities:
+            activities = tuple(self._activities.values())
+            self._display.follow(activities if self._is_parallel else activities[-1:])
+
+    def _at_work(self) -> str:
+        return at_work_text(tuple(self._activities.values()))
 
     def _end(self, event: RunEnded) -> None:
         run = event.run
         self._activities.pop(run.id, None)
-        # Of two reviewers one is at work still.
-        self._activity = next(iter(self._activities.values()), None)
-        if self._activity is None:
+        if not self._activities:
             self._display.rest()
         self._meter.tell(run.id, run.usage, run.cost_usd)
-        if self.wants_output:
-            self._agent.finish(run)
+        self._finish_printing(run)
         self._show_line(event)
         if not self.wants_output:
             self._move()
@@ -195,31 +209,32 @@ class TerminalUI(AskingUI):
                 self._display.show(question_panel(task, question, (number, len(questions))))
                 await self._take_terminal(is_first=number == 1)
                 draft = self._drafts.answer(task.id, question)
-                answers[question.id] = await self._answer_one(question, draft)
+                answers[question.id] = await self._answer_one(task, question, draft)
         except LeftOpenError:
             return Unanswered()
         return answers
 
-    async def _answer_one(self, question: Question, draft: Draft) -> str:
+    async def _answer_one(self, task: Task, question: Question, draft: Draft) -> str:
+        name = f"{self._about(task.id)}{clean_line(question.id)}"
         if not question.options:
-            answer = await self._write_answer(question, draft)
+            answer = await self._write_answer(name, question, draft)
             if isinstance(answer, UnfinishedText):
                 raise LeftOpenError
             return answer
         choices = [questionary.Choice(clean_line(option), option) for option in question.options]
         choices.append(questionary.Choice(OTHER, UnfinishedText.BACK))
         while True:
-            answer = await self._prompts.choose(clean_line(question.id), choices)
+            answer = await self._prompts.choose(name, choices)
             if isinstance(answer, UnfinishedText):
-                answer = await self._write_answer(question, draft)
+                answer = await self._write_answer(name, question, draft)
             if not isinstance(answer, UnfinishedText):
                 return answer
 
-    async def _write_answer(self, question: Question, draft: Draft) -> str | UnfinishedText:
+    async def _write_answer(self, name: str, question: Question, draft: Draft) -> str | UnfinishedText:
         if draft.text in question.options:
             draft.text = ""
         try:
-            return await self._prompts.read_line(f"{clean_line(question.id)}:", draft)
+            return await self._prompts.read_line(f"{name}:", draft)
         finally:
             draft.save()
 
@@ -260,7 +275,8 @@ class TerminalUI(AskingUI):
             disabled = None if obstacle is None else clean_line(obstacle)
             choices.append(questionary.Choice(offer.label, offer.choice, disabled=disabled))
         await self._display.drained()
-        choice: Choice = await self._prompts.choose("Select an action", choices, checkpoint.preselected)
+        message = f"{self._about(checkpoint.task.id)}Select an action"
+        choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
         return choice
 
     async def _confirms_branch(self) -> bool:
@@ -277,9 +293,10 @@ class TerminalUI(AskingUI):
         """Let a change request be written. However this ends, the draft is on disk then."""
         draft = self._drafts.message(checkpoint.run.task_id)
         suggestion = checkpoint.suggested_request or ""
+        message = f"{self._about(checkpoint.task.id)}What should change?"
         try:
             while True:
-                text = await self._prompts.compose("What should change?", draft, suggestion, self._paths)
+                text = await self._prompts.compose(message, draft, suggestion, self._paths)
                 if text is not UnfinishedText.IN_EDITOR:
                     return None if isinstance(text, UnfinishedText) else text
                 draft.text = draft.text or suggestion
@@ -289,8 +306,7 @@ class TerminalUI(AskingUI):
 
     async def _edit(self, draft: Draft) -> None:
         try:
-            with signals_to_pager():
-                draft.edit(self._workspace)
+            await self._run_apart(lambda: draft.edit(self._workspace))
         except BlackbirdError as error:
             self._print(clean_line(error.message))
             await self._display.drained()
@@ -305,11 +321,23 @@ class TerminalUI(AskingUI):
         if is_first:
             self._prompts.forget_typed()
 
-    def _show_diff(self, pair: TreePair) -> None:
-        with signals_to_pager():
-            page_diff(self._workspace, pair, colored_pieces)
+    async def _show_diff(self, pair: TreePair) -> None:
+        await self._run_apart(lambda: page_diff(self._workspace, pair, colored_pieces))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()
+
+    async def _run_apart(self, program: Callable[[], object]) -> None:
+        """Leave the terminal to a program of the user's until its end; agents are looked after meanwhile."""
+        async with self._display.held():
+            with signals_to_pager():
+                running = asyncio.ensure_future(asyncio.to_thread(program))
+                try:
+                    await asyncio.shield(running)
+                except asyncio.CancelledError:
+                    # Nobody may ask, or leave, while it has the terminal.
+                    await asyncio.wait([running])
+                    running.exception()
+                    raise
 
     def _paths(self) -> list[str]:
         try:

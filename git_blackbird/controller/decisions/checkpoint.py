@@ -20,9 +20,9 @@ from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
+from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
+from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
     BY_CHECK,
     ReviewFollowUp,
@@ -65,6 +65,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
         other_branch=other_branch(workspace, run),
+        behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
 
 
@@ -131,8 +132,8 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return ()
     if run.no_change:
         return (NO_CHANGE,)
-    if run.landing is LandingState.BLOCKED and run.landing_reason is not None:
-        return (f"it has not landed: {run.landing_reason}",)
+    if run.blocked_landing is not None:
+        return (f"it has not landed: {run.blocked_landing}",)
     return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
 
 

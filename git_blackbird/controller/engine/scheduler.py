@@ -12,6 +12,7 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,
+    joined_steps,
     left_stop,
     not_started_stop,
 )
@@ -162,7 +163,7 @@ class Scheduler:
         order = list(StopReason)
         first = min(stops, key=lambda stop: order.index(stop.reason))
         steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
-        return replace(first, next_steps=tuple(dict.fromkeys(steps)))
+        return replace(first, next_steps=tuple(joined_steps(steps, self._engine.scope.only)))
 
 
 def _holds(action: NextAction) -> frozenset[str]:

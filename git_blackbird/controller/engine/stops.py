@@ -1,6 +1,6 @@
 """How a call ends that an agent or a person stopped, and the notices of its beginning and end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -9,11 +9,12 @@ from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
     ShellLine,
+    TaskCommand,
     dismiss_command,
     restart_command,
     task_command,
@@ -122,7 +123,31 @@ def left_stop(stops: Sequence[Stop]) -> Stop:
         else next(iter(stop.next_steps), "")
         for stop in stops
     )
-    return Stop(first.reason, "; ".join(stop.text for stop in stops), steps, first.task_id)
+    return Stop(first.reason, "; ".join(_left_texts(stops)), steps, first.task_id)
+
+
+def _left_texts(stops: Sequence[Stop]) -> Iterator[str]:
+    """Yield one text for all decisions, and those of the others."""
+    due = [stop for stop in stops if stop.reason is StopReason.DECISION_REQUIRED]
+    if len(due) > 1:
+        yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"
+    yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)
+
+
+def joined_steps(steps: Iterable[str], only: Iterable[TaskId] | None) -> Iterator[str]:
+    """Yield one command that continues all paused runs, in place of one for each, and the other steps.
+
+    ``only`` are the tasks that the call is about, None for all: others are not to be started by it.
+    """
+    steps = tuple(dict.fromkeys(steps))
+    resumed = [
+        step for step in steps if isinstance(step, TaskCommand) and (step.verb, step.rest) == ("resume", "")
+    ]
+    if len(resumed) > 1:
+        names = [] if only is None else [shell_word(step.task_id or "") for step in resumed]
+        rest = "".join(f" {name}" for name in names)
+        yield TaskCommand("execute", rest=f" --{rest}" if " -" in rest else rest)
+    yield from (step for step in steps if len(resumed) < 2 or step not in resumed)
 
 
 def go_on_command(run: Run) -> str:

@@ -9,20 +9,22 @@ from git_blackbird.controller.queries.status import LiveRun, StatusReport, next_
 from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE
+from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
+_LONGEST_REASON = 1000
 CUT_OFF = "an approval was interrupted"
 GONE = "its process is gone"
 # What the next execute does, without a person.
-_OF_ITSELF = frozenset({"change_review", ReviewBlock.REVIEW_DUE.value, "ready"})
+_OF_ITSELF = frozenset({"change_review", "landing", ReviewBlock.REVIEW_DUE.value, "ready"})
 
 
 class AttentionItem(NamedTuple):
@@ -57,7 +59,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
-            DueItem("change_review", task, next_verdict(run), EXECUTE, run.id)
+            DueItem(_next_kind(run), task, next_verdict(run), EXECUTE, run.id)
             for task, run in overview.to_review
         ],
         "parent_review": [
@@ -94,6 +96,10 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
         ],
     }
+
+
+def _next_kind(run: Run) -> str:
+    return "landing" if run.is_landing_due else "change_review"
 
 
 def _pending_item(pending: PendingItem) -> DueItem:
@@ -156,11 +162,16 @@ def reviews_said(owed: PendingItem) -> str | None:
 
 
 def decision_reason(owed: PendingItem) -> str | None:
-    """Say what speaks against an approval: nothing was changed, or the check failed; None where nothing."""
+    """Say what speaks against an approval: nothing was changed, a failed check, what kept it from landing.
+
+    None where nothing does.
+    """
     if owed.kind is not PendingKind.DECISION or owed.run is None:
         return None
     if owed.run.no_change:
         return NO_CHANGE
+    if owed.run.blocked_landing is not None:
+        return f"it has not landed: {clean_line(owed.run.blocked_landing, _LONGEST_REASON)}"
     return None if owed.run.failed_check is None else f"its check {check_word(owed.run.failed_check)}"
 
 

@@ -73,6 +73,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
 
 
 _CHANGE_REVIEW, _CHANGE_CHECK = "its change is to be reviewed", "its change is to be checked"
+_LANDING = "its change is to land"
 APPROVING = "approved: its change is being committed"
 
 
@@ -88,7 +89,8 @@ class StatusReport(NamedTuple):
 
     ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
     work was broken off, and that come first in one.
-    ``to_review`` are runs whose change is yet to be checked or reviewed, and that nobody reviews now;
+    ``to_review`` are runs whose change is yet to be checked or reviewed, or to land, and that nobody reviews
+    now;
     ``failed`` leaves have the reason that their last run gives. ``hints`` are commands that get tasks on
     which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
@@ -220,18 +222,25 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 
 
 def next_verdict(run: Run) -> str:
-    """Say what a change waits for: the user's check comes before the reviews."""
+    """Say what a change waits for: the user's check comes before the reviews, and its landing last."""
+    if run.is_landing_due:
+        return _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
 
 
 def _to_review(state: PlanState, task: Task) -> Run | None:
     run = state.latest(task.id)
-    return run if run is not None and run.awaits_verdict else None
+    return run if run is not None and _is_next(run) else None
+
+
+def _is_next(run: Run) -> bool:
+    """Whether the next execute does something about the change of a run, without a person."""
+    return run.awaits_verdict or run.is_landing_due
 
 
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
     busy = {one.run.task_id for one in running if one.alive}
-    due = {task.id: run for task, run in state.open_runs if run.awaits_verdict}
+    due = {task.id: run for task, run in state.open_runs if _is_next(run)}
     yield from ((task, due[task.id]) for task in state.plan.leaves() if task.id in due.keys() - busy)
 
 
@@ -315,7 +324,8 @@ class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
-    how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed,
+    how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed, or
+    to land,
     ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
     ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
     """

@@ -21,7 +21,7 @@ from git_blackbird.controller.runs.guard import agent_ended, found_notices, list
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import compose_change, submodule_changes
+from git_blackbird.git.worktree.changes import Carrier, compose_change, submodule_changes
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
@@ -43,6 +43,7 @@ from git_blackbird.model.entities.run import (
     TruncatedBytes,
 )
 from git_blackbird.model.views.events import Phase
+from git_blackbird.storage.paths import HIDDEN
 
 LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
@@ -206,7 +207,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
                 own = _own_change(workspace, ui, run, pair, log_end)
                 own = own._replace(pair=without_earlier_files(workspace, run, own.pair))
                 summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
-            began = _worktree_base(workspace, run, own.pair)
+            began = _worktree_base(workspace, run, pair, own.pair)
             fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=began))
     except GitStoppedError:
         raise
@@ -216,11 +217,16 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     return fields.with_fields(RunFields(review_summary=summary))
 
 
-def _worktree_base(workspace: Workspace, run: Run, own: TreePair) -> str | None:
-    """Return what the task's change begins with in a worktree of its own, less what the run has not added."""
+def _worktree_base(workspace: Workspace, run: Run, pair: TreePair, own: TreePair) -> str | None:
+    """Return what the task's change begins with in a worktree of its own.
+
+    What is between the snapshots of the run, ``pair``, and is not its ``own`` is no part of that either.
+    """
     if run.worktree_base is None or run.worktree_base == run.base_tree:
         return run.worktree_base and own.base
-    return without_earlier_files(workspace, run, TreePair(run.worktree_base, own.head)).base
+    carrier = Carrier(workspace.repo, HIDDEN)
+    others = carrier.changed_paths(*pair) - carrier.changed_paths(*own)
+    return carrier.without(TreePair(run.worktree_base, own.head), others).base
 
 
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:

@@ -69,12 +69,15 @@ def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
 def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
     """Return where an agent is to work on a task: in place, or in a worktree, which is made if need be.
 
-    A session goes on where it was: agents find theirs by the path. Raises GitTooOldError, SnapshotError,
+    A session goes on where it was: agents find theirs by the path. What is started anew has a worktree again
+    if it had one. Raises GitTooOldError, SnapshotError,
     RequestError where the place of a worktree is taken, GitError.
     """
     if resumed is not None:
         return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
-    if not workspace.uses_worktrees:
+    newest = workspace.store.records.history(task_id).newest
+    worked_elsewhere = newest is not None and newest.worktree is not None
+    if not workspace.uses_worktrees and not worked_elsewhere:
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)

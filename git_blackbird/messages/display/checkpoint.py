@@ -36,6 +36,7 @@ _MAX_REVIEW_LINES = 60
 _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
 _LONGEST_CRITERION = 400
+_LONGEST_PATH = 1000
 
 
 class Style(StrEnum):
@@ -94,6 +95,11 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         )
     if facts := list(_facts(checkpoint)):
         yield StyledLine(", ".join(facts), Style.FAINT)
+    if run.worktree is not None:
+        yield StyledLine(f"Worktree: {clean_line(run.worktree, _LONGEST_PATH)}", Style.FAINT)
+    if checkpoint.behind:
+        waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
+        yield StyledLine(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT)
     if run.result:
         most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
         yield StyledLine("Agent says:", Style.HEADING)

@@ -18,6 +18,7 @@ from git_blackbird.model.entities.run import (
     CheckOutcome,
     CheckResult,
     DecisionState,
+    LandingState,
     Question,
     Run,
     RunStatus,
@@ -159,6 +160,10 @@ class UsageMeter:
         """Set the figures of a run, for all of it up to now."""
         self._runs[run_id] = self._runs.get(run_id, UsageCost()).updated(usage, cost_usd)
 
+    def of(self, run_id: RunId) -> UsageCost:
+        """Return the figures of one run."""
+        return self._runs.get(run_id, UsageCost())
+
     @property
     def spent(self) -> UsageCost:
         """The total of all runs."""
@@ -227,6 +232,18 @@ def format_moment(timestamp: str) -> str:
 def format_seconds(seconds: float | None) -> str:
     """Format a duration; ``-`` if unknown."""
     return "-" if seconds is None or seconds < 0 else render_duration(seconds)
+
+
+def landing_text(run: Run) -> str:
+    """Say whether a change that was made in a worktree of its own has landed, and when, or why not."""
+    match run.landing:
+        case LandingState.LANDED:
+            text = f"landed {format_moment(run.landed_at or '')}".rstrip()
+        case LandingState.BLOCKED:
+            text = "blocked"
+        case _:
+            text = "due" if run.is_landing_due else "not yet"
+    return f"{text}: {clean_line(run.landing_reason, 1000)}" if run.landing_reason else text
 
 
 def run_seconds(run: Run, now: str) -> float | None:

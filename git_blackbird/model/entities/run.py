@@ -436,6 +436,11 @@ class Run(RunFields):
         return self.tree_pair is not None and not self.tree_pair.is_empty
 
     @property
+    def blocked_landing(self) -> str | None:
+        """Why the change could not land, where a person is to decide what becomes of it."""
+        return self.landing_reason if self.landing is LandingState.BLOCKED else None
+
+    @property
     def change_in_place(self) -> TreePair | None:
         """What the run did to the user's worktree: what has landed of one that worked elsewhere."""
         if self.worktree is None:

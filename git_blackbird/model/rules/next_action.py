@@ -240,13 +240,14 @@ def _reviews_of_changes(state: PlanState, call: CallScope) -> Iterator[ReviewCha
 
 def _questions(state: PlanState, call: CallScope) -> Iterator[AskQuestions]:
     for task, run in state.open_runs:
-        if run.id in call.asked and run.status == RunStatus.WAITING_USER:
+        is_asked = run.id in call.asked and task.id not in call.busy
+        if is_asked and run.status == RunStatus.WAITING_USER:
             yield AskQuestions(task, run)
 
 
 def _feedback(state: PlanState, call: CallScope) -> Iterator[SendFeedback]:
     """Yield the leaves that this call sends review feedback, if their sessions can be resumed."""
-    leaves = call.carries & state.feedback.keys() - state.unreadable.keys()
+    leaves = (call.carries - call.busy) & state.feedback.keys() - state.unreadable.keys()
     for task_id in (task.id for task in state.plan.leaves() if task.id in leaves):
         run = state.latest(task_id)
         if run is None or run.status is RunStatus.WAITING_USER:
@@ -261,7 +262,7 @@ def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentRe
     by_hand = state.plan.tasks.get(call.review) if call.review is not None else None
     if by_hand is not None and unreadable_below(state, by_hand):
         return None
-    if by_hand is not None and by_hand.children and not call.is_reviewed:
+    if by_hand is not None and by_hand.children and not call.is_reviewed and by_hand.id not in call.busy:
         is_tried = tries[by_hand.id] >= REVIEW_TRIES
         return (
             ParentReviewRequired((BlockedParent(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)

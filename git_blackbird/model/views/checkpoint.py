@@ -83,6 +83,7 @@ class Checkpoint:
     request for them; None without reviews. ``reasons``: why a person must decide in any case: nothing was
     changed, or the change was reviewed. ``since_request``: None before a person's change request was carried
     out. ``other_branch``: set if HEAD has left the branch of the run. ``options``: those of the command.
+    ``behind``: how many other decisions wait.
     """
 
     task: Task
@@ -100,6 +101,7 @@ class Checkpoint:
     since_request: SinceRequest | None = None
     other_branch: OtherBranch | None = None
     options: CallOptions = NO_OPTIONS
+    behind: int = 0
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""

@@ -9,8 +9,9 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
 from git_blackbird.controller.queries.attention import AttentionItem, attention_items, counts_text
-from git_blackbird.controller.queries.status import stopped_tasks
+from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.tui.widgets.bars import (
@@ -29,6 +30,11 @@ _UNUSABLE = "the configuration is not usable: [c] shows why"
 
 _NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
 _NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
+
+
+def _at_work(overview: StatusReport) -> frozenset[TaskId]:
+    """Return the tasks on which an agent is at work, here or by another command."""
+    return frozenset(live.run.task_id for live in overview.running if live.alive)
 
 
 class MainScreen(Screen[None]):
@@ -89,8 +95,7 @@ class MainScreen(Screen[None]):
     def show_state(self, view_state: ViewState, now: str) -> None:
         self.view_state, self._now = view_state, now
         overview = view_state.overview
-        active = frozenset(live.run.task_id for live in overview.running if live.alive)
-        self.plan_tree.show(view_state.plan, active, stopped_tasks(view_state.state))
+        self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
         self.required = tuple(attention_items(overview))
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
@@ -110,6 +115,7 @@ class MainScreen(Screen[None]):
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
             counts_text(overview) or "the plan has no tasks",
             f"committing: {overview.approving.task.id}" if overview.approving else "",
+            f"{at_work} at work" if (at_work := len(_at_work(overview))) > 1 else "",
             f"running: {overview.locked_by}" if overview.locked_by else "",
         ]
         self._show_line(clean_line("  |  ".join(filter(None, parts))))
@@ -129,6 +135,7 @@ class MainScreen(Screen[None]):
         self.refresh_bindings()
 
     def _show_task(self) -> None:
+        self.live.followed = None if self.current is None else self.current.id
         if self.view_state is None:
             return
         tasks = self.view_state.plan.tasks

@@ -129,6 +129,7 @@ def _lines(text: str, tone: Style) -> list[StyledLine]:
 
 
 _MAX_LINES = 2_000
+_MAX_RUNS = 5
 _MAX_ROWS = 2 * _MAX_LINES
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
@@ -145,6 +146,7 @@ class LiveEntry:
     ``review`` is the kind of review, "" for a run that is none.
     """
 
+    task_id: TaskId
     title: str
     review: str
     since: float
@@ -154,7 +156,7 @@ class LiveEntry:
     def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
         review = review_word(run_type)
         about = f"{review} of {task_id}" if review else task_id
-        return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
+        return cls(task_id, f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
 
     def after(self, step: Progress) -> "LiveEntry":
         return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
@@ -228,6 +230,15 @@ class LivePane(Vertical):
         self._outputs: dict[RunId, OutputTail] = {}
         self._queue = LogQueue()
         self._drawn_head = ""
+        # The task under the cursor, whose run comes first of those at work.
+        self.followed: TaskId | None = None
+        # Whether each line names its task, as of agents that start one by one and then work side by side.
+        self.is_parallel = False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a run is at work that it shows."""
+        return bool(self._active)
 
     def compose(self) -> ComposeResult:
         yield Static("no agent is at work", id="work", markup=False)
@@ -263,14 +274,21 @@ class LivePane(Vertical):
             self._queue.put(text, _event_style(event))
 
     def add_step(self, run_id: RunId, step: Progress) -> None:
-        """Show one step of an active run, marked with its reviewer: two may work side by side."""
+        """Show one step of an active run, marked where others work side by side."""
         with self._lock:
             run = self._active.get(run_id)
             if run is not None:
                 self._active[run_id] = run.after(step)
-            prefix = f"{run.review}: " if run is not None and run.review else ""
             if step.kind not in _NOT_LOGGED:
-                self._queue.put_step(partial(_step_lines, prefix, step))
+                self._queue.put_step(partial(_step_lines, self._mark(run_id), step))
+
+    def _mark(self, run_id: RunId) -> str:
+        """Return what a line of a run begins with: its task where there are others, and its reviewer."""
+        run = self._active.get(run_id)
+        if run is None:
+            return ""
+        has_others = self.is_parallel or any(one.task_id != run.task_id for one in self._active.values())
+        return "".join(f"{part}: " for part in (run.task_id if has_others else "", run.review) if part)
 
     def add_output(self, run_id: RunId, data: bytes, skipped: int = 0) -> None:
         """Show output that is no event stream, after so many bytes that were not read."""
@@ -286,10 +304,10 @@ class LivePane(Vertical):
 
     def remove_run(self, run_id: RunId) -> None:
         with self._lock:
+            output, mark = self._outputs.pop(run_id, None), self._mark(run_id)
             self._active.pop(run_id, None)
-            output = self._outputs.pop(run_id, None)
             if output is not None:
-                self._queue.put_lines(output.finish())
+                self._queue.put_lines([f"{mark}{line}" for line in output.finish()])
 
     def when_idle(self) -> None:
         with self._lock:
@@ -302,11 +320,14 @@ class LivePane(Vertical):
 
     def _draw(self) -> None:
         with self._lock:
-            runs = tuple(self._active.values())
-            for output in self._outputs.values():
-                self._queue.put_lines(output.lines())
+            # The one under the cursor first; the others as they began.
+            runs = sorted(self._active.values(), key=lambda run: run.task_id != self.followed)
+            for run_id, output in self._outputs.items():
+                mark = self._mark(run_id)
+                self._queue.put_lines([f"{mark}{line}" for line in output.lines()])
             lines = self._queue.take()
-        head = "\n".join(run.line() for run in runs) or "no agent is at work"
+        more = [f"and {len(runs) - _MAX_RUNS} more"] if len(runs) > _MAX_RUNS else []
+        head = "\n".join([*(run.line() for run in runs[:_MAX_RUNS]), *more]) or "no agent is at work"
         if head != self._drawn_head:
             # With the same height, nothing else has to move.
             has_new_height = head.count("\n") != self._drawn_head.count("\n")

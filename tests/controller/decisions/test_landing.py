@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
-from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
@@ -363,6 +363,14 @@ def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:
     (kept,) = (line.split()[0] for line in references if line.startswith("refs/blackbird/worktrees/"))
     assert git(demo, "show", f"{kept}:head/by hand.txt") == "kept"
     assert any(line.startswith("refs/blackbird/commits/") and line.endswith(stray) for line in references)
+
+
+def test_a_restart_has_a_worktree_again_whatever_the_configuration_says_now(demo: Path) -> None:
+    pending(demo, "write x.txt one")
+    configure(demo, execution__worktrees="false", execution__stopAfterEachTask="false")
+    perform(open_at(demo), Person(), lambda workspace, ui: restart_loop(workspace, ui, "a", None))
+    assert [run.worktree for run in runs_of(demo, "a")] == [str(worktree(demo, "a"))] * 2
+    assert git(demo, "status", "--short") == "?? x.txt"
 
 
 def test_undo_takes_back_what_has_landed_and_redo_brings_it_back(demo: Path) -> None:

@@ -99,3 +99,15 @@ def test_options_go_before_blanks_and_before_an_id_that_looks_like_one() -> None
 def test_a_command_that_needs_words_and_takes_them_in_no_other_way_is_a_template_only() -> None:
     dismiss = task_command("review dismiss", "p", " --reason TEXT")
     assert (dismiss.runnable, dismiss.template) == (None, "git blackbird review dismiss p --reason TEXT")
+
+
+def test_several_decisions_are_told_in_one_line(planned: Path) -> None:
+    done = run(planned, "execute", "--jobs", "3", "--stop-after-each", "--agent", "demo", "--no-input")
+    remark = "    # or --request-changes -m TEXT, or --reject"
+    lines = done.stdout.splitlines()
+    assert lines[-4].replace("b, a", "a, b") == "decisions are due on a, b; q waits for answers"
+    assert sorted(lines[-3:]) == [
+        f"next step: git blackbird decide a --approve{remark}",
+        f"next step: git blackbird decide b --approve{remark}",
+        "next step: git blackbird resume q --stop-after-each --no-input --answer x=VALUE",
+    ]

@@ -110,6 +110,13 @@ def test_a_question_comes_before_ready_tasks_only_in_the_call_that_asks_it() -> 
     assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
 
 
+def test_what_is_at_work_is_not_chosen_again() -> None:
+    asks = run(1, RunStatus.WAITING_USER, "b")
+    call = CallScope(asked=frozenset({asks.id}), busy=frozenset({TaskId("b")}))
+    due = next_action(PlanState(PLAN, histories(asks)), call)
+    assert due == StartTask(PLAN.tasks[TaskId("c")])
+
+
 def test_the_first_ready_leaf_in_plan_order_starts() -> None:
     family = task("p", children=["t2", "t10"]), task("t2", parent="p"), task("t10", parent="p")
     later = replace(task("a"), created_at=LATER)

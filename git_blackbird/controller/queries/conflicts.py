@@ -1,0 +1,66 @@
+"""Which changes in worktrees of their own conflict with one another, or with the user's (DESIGN.md 13).
+
+Loads pygit2, runs ``git merge-tree`` and takes snapshots: to be imported only by who asks for it.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.merging import merge_trees
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.rules.state import PlanState
+
+
+class Conflict(NamedTuple):
+    """Paths in which a change conflicts with another task's; with the user's worktree if that is None."""
+
+    task_id: TaskId
+    other: TaskId | None
+    paths: tuple[str, ...]
+
+
+def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]:
+    """Yield the conflicts of all changes that have not landed, as they are at this moment.
+
+    Raises GitTooOldError, GitError, SnapshotError.
+    """
+    changes = dict(_changes(workspace, state))
+    if not changes:
+        return
+    now = snapshot(workspace).tree
+    for task_id, change in changes.items():
+        if paths := _conflicts(workspace, change, now):
+            yield Conflict(task_id, None, paths)
+    for (first, one), (second, other) in combinations(changes.items(), 2):
+        if paths := _conflicts(workspace, other, one.head):
+            yield Conflict(first, second, paths)
+
+
+def _conflicts(workspace: Workspace, change: TreePair, tree: str) -> tuple[str, ...]:
+    (merge,) = merge_trees(workspace.repo, change.base, [(tree, change.head)])
+    return tuple(path.decode(errors="replace") for path in merge.conflicts)
+
+
+def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TreePair]]:
+    trees = TreeStore(workspace.repo)
+    for task, run in state.open_runs:
+        change = _change(workspace, run)
+        if change is not None and change.base in trees and change.head in trees:
+            yield task.id, change
+
+
+def _change(workspace: Workspace, run: Run) -> TreePair | None:
+    """Return what a task has changed so far in a worktree of its own."""
+    base, place = run.worktree_base or run.base_tree, place_of(workspace, run)
+    if run.worktree is None or base is None:
+        return None
+    if run.status is not RunStatus.RUNNING or place is None:
+        return run.change_elsewhere
+    return TreePair(base, snapshot(place, since=base).tree)

@@ -1,0 +1,50 @@
+"""``status --conflicts``: what would conflict, of changes that have not landed."""
+
+import json
+from pathlib import Path
+
+from tests.cli.ui.test_plain_and_json import run
+from tests.controller.support import agree_to_agent, configure, leaf, put_plan
+from tests.support import commit, write
+from tests.tui.driver import started
+
+
+def test_changes_that_conflict_are_named_with_each_other_and_with_the_worktree(repo: Path) -> None:
+    commit(repo, {"x.txt": "one\n", "y.txt": "one\n"})
+    configure(repo, agent="demo", execution__jobs="3", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("a", "write x.txt a"), leaf("b", "write x.txt b"), leaf("c", "write y.txt c"))
+    run(repo, "execute", "--no-input")
+    write(repo, {"y.txt": "mine\n"})
+    shown = run(repo, "status", "--conflicts")
+    assert shown.stdout.endswith("\nconflicts\n  c and your worktree  y.txt\n  a and b  x.txt\n"), shown
+    data = json.loads(run(repo, "status", "--conflicts", "--json").stdout)["data"]
+    assert data["conflicts"] == [
+        {"task": "c", "other": None, "paths": ["y.txt"]},
+        {"task": "a", "other": "b", "paths": ["x.txt"]},
+    ]
+    assert json.loads(run(repo, "status", "--json").stdout)["data"]["conflicts"] is None
+
+
+def test_no_conflicts_are_said_to_be_none(repo: Path) -> None:
+    commit(repo, {"x.txt": "one\n"})
+    put_plan(repo, leaf("a"))
+    assert run(repo, "status", "--conflicts").stdout.endswith("none between changes that have not landed\n")
+
+
+def test_agents_at_work_are_compared_as_they_are_now(repo: Path) -> None:
+    commit(repo, {"x.txt": "one\n"})
+    beside = repo.parent
+    script = (
+        f"cat >/dev/null; echo $BLACKBIRD_TASK_ID >x.txt; touch {beside}/$BLACKBIRD_TASK_ID.here; "
+        f"until [ -e {beside}/go ]; do sleep 0.02; done"
+    )
+    configure(repo, agent="command", command__run=script, execution__jobs="2")
+    agree_to_agent(repo)
+    put_plan(repo, leaf("a"), leaf("b"))
+    with started(repo, "execute", "--no-input") as program:
+        while not all((beside / f"{name}.here").exists() for name in "ab"):
+            assert program.poll() is None
+        shown = run(repo, "status", "--conflicts").stdout
+        (beside / "go").touch()
+    assert shown.endswith("\nconflicts\n  a and b  x.txt\n"), shown
+    assert f"    in {beside}/{repo.name}.worktrees/a\n" in shown
