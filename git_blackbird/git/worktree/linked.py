@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ _OWNER = "task"
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 # Files may be large; git says itself what takes long.
 _CHECKOUT_SECONDS = 600.0
+# Git reads the folders of all worktrees when it adds or removes one, also of one that is half made.
+_changing_list = threading.Lock()
 _WAY_OUT = "move it away, or set worktree.dir"
 
 
@@ -31,7 +34,8 @@ def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
     """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
     # Forced, because git may still know one there whose folder somebody removed.
     options = ("worktree", "add", "--force", "--detach", "--quiet")
-    repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)
+    with _changing_list:
+        repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)
 
 
 def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str) -> Repository:
@@ -110,7 +114,8 @@ def stray_commit(linked: Repository) -> str | None:
 
 def remove_worktree(repo: Repository, linked: Repository) -> None:
     """Remove a linked worktree with all its files, ignored ones included. Raises GitError."""
-    repo.git("worktree", "remove", "--force", "--force", *operands(str(linked.top)))
+    with _changing_list:
+        repo.git("worktree", "remove", "--force", "--force", *operands(str(linked.top)))
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()
 
