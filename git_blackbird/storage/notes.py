@@ -49,10 +49,14 @@ class _Checks(Record):
     results: tuple[CheckResult, ...] = ()
 
 
-def load_check(paths: Paths, tree: str, command: str) -> CheckResult | None:
-    """Return what a command said of a tree."""
-    checks = load_note(_Checks, paths.checks) or _Checks()
-    return next((one for one in checks.results if (one.tree, one.command) == (tree, command)), None)
+def load_check(paths: Paths, wanted: CheckResult) -> CheckResult | None:
+    """Return what a command said of a tree that was prepared in the same way."""
+    checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
+    return next((one for one in checks.results if _key(one) == key), None)
+
+
+def _key(check: CheckResult) -> object:
+    return check.tree, check.command, check.prepared or ()
 
 
 def save_check(paths: Paths, result: CheckResult) -> None:

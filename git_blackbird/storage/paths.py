@@ -15,6 +15,8 @@ OVERVIEW_NAME = "snapshot.md"
 HIDDEN = (STATE_NAME, PLAN_NAME)
 IGNORE_NAME = ".gitignore"
 CHECK_STREAM = "check"
+# What the set-up for a check printed.
+SETUP_STREAM = "setup"
 _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 _EVERYTHING = b"*\n"
 
@@ -91,8 +93,12 @@ class Paths:
         return self.task_reviews(task_id) / f"{run_id}.json"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return the log of one stream of one run: ``stdout``, ``stderr``, or what its check printed."""
+        """Return the log of one stream of one run: ``stdout``, ``stderr``, or of its check."""
         return self.task_runs(task_id) / "logs" / f"{run_id}.{stream}"
+
+    def setup_log(self, task_id: TaskId) -> Path:
+        """Return the log of the last set-up of a task's worktree."""
+        return self.task_runs(task_id) / "logs" / "setup.log"
 
     def make_folder(self, folder: Path) -> None:
         """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.

@@ -104,6 +104,12 @@ def _two_jobs(repo: Path) -> None:
     _start(repo, leaf("a", "write x.txt 1"), leaf("b", "write y.txt 2"), execution__jobs="2")
 
 
+def _to_set_up(repo: Path) -> None:
+    _start(repo, leaf("a", "write x.txt 1"), execution__worktrees="true", worktree__setup="echo made >made")
+    configure(repo, worktree__copy='["lib/"]')
+    write(repo, {"lib/.gitignore": "*\n", "lib/part": "part\n"})
+
+
 def _requested(repo: Path) -> None:
     _waiting(repo)
     run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
@@ -160,6 +166,7 @@ SCENES: Mapping[str, Scene] = {
     "land": scene(_accepted, "execute", "--no-input"),
     "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),
     "conflict": scene(_conflicting, "execute", "--no-input"),
+    "set up": scene(_to_set_up, "execute", "--no-input"),
     "jobs": scene(_two_jobs, "execute", "--no-input"),
     "request": scene(_waiting, "decide", "a", "--request-changes", "-m", "say it in French"),
     "resume": scene(_requested, "resume", "a", "--no-input"),

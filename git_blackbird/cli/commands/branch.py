@@ -1,13 +1,23 @@
-"""Commands that hand out what runs did, as branches and worktrees."""
+"""Commands that hand out what runs did, as branches and worktrees, and those about worktrees of tasks."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.tables import render_table
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.decisions.export import create_task_branch, restore_run
+from git_blackbird.controller.runs.places import (
+    PlaceOfTask,
+    Pruned,
+    find_place,
+    list_places,
+    prune_places,
+)
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import render_path
-from git_blackbird.model.base.sanitize import shell_word, strip_controls
+from git_blackbird.messages.display.format import format_seconds, render_bytes, render_path
+from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
+from git_blackbird.model.base.timestamps import seconds_between
 
 
 def branch(call: CommandContext, task_id: str, *, name: str | None, onto: str | None) -> ExitCode:
@@ -34,3 +44,48 @@ def restore(
         call.print(f"branch {branch} has {what}, as commit {result.commit[:12]}")
     call.data("runs:RestoreOutput", result)
     return ExitCode.OK
+
+
+def worktrees(call: CommandContext, action: str, task_id: str | None, *, dry_run: bool) -> ExitCode:
+    if (action == "open") != (task_id is not None):
+        raise UsageError("worktrees open needs a task" if task_id is None else "only open takes a task")
+    if dry_run and action != "prune":
+        raise UsageError("--dry-run goes with prune")
+    if action == "prune":
+        pruned = prune_places(call.workspace, dry_run=dry_run)
+        call.lines(_pruned_lines(pruned, "would remove" if dry_run else "removed"))
+        call.data("runs:PrunedWorktreesOutput", worktrees=pruned)
+        return ExitCode.OK
+    if task_id is None:
+        places = list_places(call.workspace)
+        call.lines(_table(call, places) or ["no worktrees of tasks"])
+    else:
+        places = [find_place(call.workspace, task_id)]
+        call.print(str(places[0].path))
+    call.data("runs:WorktreesOutput", worktrees=places)
+    return ExitCode.OK
+
+
+def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> list[str]:
+    now = call.environment.timestamp()
+    rows = [
+        (
+            place.task_id,
+            place.state.words,
+            format_seconds(None if place.since is None else seconds_between(place.since, now)),
+            render_bytes(place.disk_bytes),
+            clean_line(str(place.path)),
+        )
+        for place in places
+    ]
+    # A part of a path is of no use.
+    return render_table(rows, None)
+
+
+def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:
+    for place, reason in pruned:
+        why = "" if reason in {None, place.state.words} else f": {clean_line(reason or '')}"
+        path = clean_line(str(place.path))
+        yield f"{verb if reason is None else 'left'} {path}: {place.task_id}, {place.state.words}{why}"
+    if not pruned:
+        yield "no worktrees of tasks"

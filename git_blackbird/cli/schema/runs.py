@@ -1,12 +1,14 @@
 """Output of ``runs``, of ``show`` about one task, its prompt or a commit, and of ``review``."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from git_blackbird.cli.schema.base import (
     Commands,
     CommitView,
     DataOutput,
     ParentReviewView,
+    PathText,
     RunInWorktree,
     RunView,
     StepView,
@@ -19,6 +21,7 @@ from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import DueParentReview
 from git_blackbird.controller.decisions.export import RestoreResult
 from git_blackbird.controller.queries.status import TaskView
+from git_blackbird.controller.runs.places import PlaceState
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary
@@ -154,6 +157,39 @@ class RestoreOutput(DataOutput, schema_name="restore"):
     commit: str = field("The id of a commit of these files.")
     branch: str | None = field("The branch, if one was asked for.")
     folder: str | None = field("The worktree, if one was asked for.", using=_folder)
+
+
+class WorktreeView(View):
+    """The worktree of a task."""
+
+    task: TaskId = field("The task.", "task_id")
+    path: PathText = field("Its folder.")
+    state: PlaceState = field("What is going on in it.")
+    since: str | None = field("When the last run there started; null where none has.")
+    disk_bytes: int = field("How much room its files take.")
+
+
+class WorktreesOutput(DataOutput, schema_name="worktrees"):
+    """The worktrees of tasks."""
+
+    worktrees: tuple[WorktreeView, ...] = field("The worktrees.")
+
+
+class PrunedWorktree(WorktreeView):
+    """A worktree that was removed, would be, or stays."""
+
+    reason: str | None = field("Why it stays; null where it does not.")
+
+    @classmethod
+    def read(cls, value: Any, given: Collection[str] = frozenset()) -> dict[str, object]:
+        """Read the worktree, and why it stays."""
+        return {**super().read(value.place, {*given, "reason"}), "reason": value.reason}
+
+
+class PrunedWorktreesOutput(DataOutput, schema_name="worktrees-prune"):
+    """What became of the worktrees of tasks."""
+
+    worktrees: tuple[PrunedWorktree, ...] = field("The worktrees.")
 
 
 class ShowPromptOutput(DataOutput, schema_name="show-prompt"):

@@ -116,6 +116,7 @@ COMMANDS = {
     "tui": ("plan:tui", "Open the plan in a full-screen application."),
     "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
+    "worktrees": ("run:worktrees", "List or remove the worktrees of tasks."),
 }
 
 

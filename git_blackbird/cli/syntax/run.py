@@ -171,6 +171,24 @@ restore = CommandSpec(
     Option(["--branch"], metavar="NAME", help="A new branch instead of a worktree."),
     flag("The files as they were when RUN began.", "--before"),
 )
+worktrees = CommandSpec(
+    "worktrees",
+    "branch:worktrees",
+    """List the worktrees in which tasks are worked on, remove those that are done with, or open one.
+
+    list shows what is going on in each, since when, and how much room it takes. prune removes those whose
+    task has landed, or was given up: reset, rejected, or removed from the plan. The files of each are kept
+    by a reference before. open prints the path of one: `cd "$(git blackbird worktrees open TASK)"`.
+    """,
+    Argument(
+        ["action"],
+        type=Choice(["list", "prune", "open"]),
+        default="list",
+        metavar="[list|prune|open",
+    ),
+    Argument(["task_id"], metavar="[TASK]]", required=False, shell_complete=complete.all_tasks),
+    flag("With prune: only show what would be removed.", "-n", "--dry-run"),
+)
 review = CommandSpec(
     "review",
     "runs:review",

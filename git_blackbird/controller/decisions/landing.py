@@ -35,6 +35,7 @@ _REPOSITORY = "it is or was a repository of its own: bring its commit over by ha
 _EDITED = "it was edited at the same moment"
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
 AGAIN = "resolve that; `git blackbird execute` goes on with it"
+_NO_SNAPSHOT = "its last run ended without a snapshot of its files; another run of its session takes one"
 _NO_CHANGE = "the snapshots of its change are not in this repository any more"
 
 
@@ -68,7 +69,9 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
     change, repo = run.change_elsewhere, workspace.repo
-    if change is None or change.head not in TreeStore(repo):
+    if change is None:
+        raise ChangeGoneError(_NO_SNAPSHOT)
+    if change.head not in TreeStore(repo):
         raise ChangeGoneError(_NO_CHANGE)
     attempt = load_run_ref(repo, run.id, "landing")
     taken = snapshot(workspace, since=change.base)

@@ -1,10 +1,12 @@
 """What the handlers of the next actions share: the call's scope, and starting and interrupting runs."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from collections.abc import Awaitable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
@@ -32,6 +34,7 @@ from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
+from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slot, Slots, set_up_worktree
 from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.display.events import render_rights
@@ -79,6 +82,8 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
+        self.slots = Slots(workspace)
+        self.not_set_up: dict[TaskId, SetupError] = {}
         # Several tasks that start at once ask one after the other, and the first answer is for all.
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
@@ -127,12 +132,38 @@ class Engine:
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
         context = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
-        run = None
-        if context is not None:
-            run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
+        run = None if context is None else await self._run_there(context, instruction)
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
+
+    async def _run_there(self, context: RunContext, instruction: Instruction) -> Run | None:
+        """Run an agent where it is to work, once that is set up; None when it was interrupted before."""
+        place, task_id = context.workspace, instruction.task.id
+        with contextlib.ExitStack() as held:
+            if place.works_elsewhere:
+                slot = held.enter_context(self.slots.take(place.repo))
+                log = place.paths.setup_log(task_id)
+                setup = self.set_up(task_id, f"the worktree of {task_id}", place.repo.top, log, slot)
+                work = set_up_worktree(setup, place.repo)
+                if not await self.run_agent("stopping the set-up of", task_id, work, "it"):
+                    return None
+                context = replace(context, variables=slot.variables)
+            return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
+
+    def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
+        """Return how a folder is prepared for a task."""
+        return SetUp(
+            self.workspace,
+            self.ui,
+            task_id,
+            what,
+            folder,
+            log,
+            slot,
+            is_stopped=lambda: self.is_interrupted,
+            hurry=self.force_stop,
+        )
 
     def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
         """Return the context of a run on a task, where it is to work."""

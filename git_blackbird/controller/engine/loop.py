@@ -39,6 +39,7 @@ from git_blackbird.controller.engine.stops import (
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
 from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
+from git_blackbird.controller.runs.places import remove_landed
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
@@ -119,6 +120,7 @@ class Loop:
     async def _begin(self, state: PlanState) -> Stop | None:
         engine = self._engine
         sweep_scratch_dirs(self._workspace.paths)
+        await run_in_thread(lambda: remove_landed(self._workspace))
         require_reviewers(self._workspace, state, engine.scope)
         first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)
@@ -210,6 +212,9 @@ def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
         run = engine.lost_sessions[0]
         steps = tuple(restart_command(lost.task_id) for lost in engine.lost_sessions)
         stop = Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
+    elif stop is None and engine.not_set_up:
+        text = "; ".join(error.message for error in engine.not_set_up.values())
+        stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)

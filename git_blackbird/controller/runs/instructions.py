@@ -9,6 +9,7 @@ from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.prompts import (
     CONTINUE_TEXT,
     SNAPSHOT_BYTES,
+    WORKTREE_PROMPT,
     bound_snapshot,
     build_context,
     first_section,
@@ -79,6 +80,8 @@ def order_start(workspace: Workspace, state: PlanState, task: Task, message: str
     owed = _with_message(state.pending_messages(task.id), message)
     project = load_project_overview(workspace)
     context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
+    if workspace.uses_worktrees:
+        context["systemPrompt"] += WORKTREE_PROMPT
     return Instruction(task, context, render_prompt(context), message=message)
 
 

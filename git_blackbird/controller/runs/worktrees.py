@@ -6,12 +6,13 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
-    belongs_to,
+    claim,
     commit_of,
     move_base,
     open_linked,
@@ -69,8 +70,8 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     """Return where an agent is to work on a task: in place, or in a worktree, which is made if need be.
 
     A session goes on where it was: agents find theirs by the path. What is started anew has a worktree again
-    if it had one. Raises GitTooOldError, SnapshotError,
-    RequestError where the place of a worktree is taken, GitError.
+    if it had one. Raises GitTooOldError, SnapshotError, RequestError where the place of a worktree is taken,
+    GitError.
     """
     if resumed is not None:
         return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
@@ -80,10 +81,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
-    linked = open_linked(workspace.repo, folder)
-    if linked is not None and belongs_to(linked, task_id):
-        # Whoever starts anew has given up what is in it.
-        release(workspace, linked)
+    _give_up(workspace, task_id, folder)
     return _make(workspace, task_id, folder)
 
 
@@ -96,9 +94,16 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
         if run.requested_by == BY_LANDING and run.landing_trees is not None:
             return _bring_merge(workspace, run, linked)
         return Place(workspace.working_in(linked), run.worktree_base)
-    if linked is not None and belongs_to(linked, run.task_id):
-        release(workspace, linked)
+    _give_up(workspace, run.task_id, folder)
     return _make(workspace, run.task_id, folder)
+
+
+def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> None:
+    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one."""
+    linked = open_linked(workspace.repo, folder)
+    if linked is not None and claim(workspace.repo, task_id, linked):
+        stop_cut_off(linked)
+        release(workspace, linked)
 
 
 def _bring_merge(workspace: Workspace, run: Run, linked: Repository) -> Place:

@@ -17,8 +17,10 @@ from git_blackbird.git.core.repository import discover, list_tracked
 from git_blackbird.git.hooks import install as hook_files
 from git_blackbird.git.hooks.install import HookAction, HookResult, HookState, HookStatus
 from git_blackbird.git.hooks.script import HookCommand
+from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
@@ -168,6 +170,8 @@ def _describe_state(workspace: Workspace, tracked: Iterable[str], stays: str) ->
         return None
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
     text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
+    if places := [place.task_id for place in task_worktrees(workspace.repo)]:
+        text += f"; worktrees of {_join_ids(places)}"
     # Nothing brings back what a person wrote.
     own = list_own_files(paths, kept)
     return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + stays
@@ -228,6 +232,8 @@ def remove_parts(
     # Before the lock is taken: its file is no state to take away.
     removed = [status for status in list_installed(workspace) if status.part in chosen and status.is_there]
     with _quiet(workspace, chosen):
+        if chosen & _NEEDED:
+            _require_no_worktrees(workspace)
         if not is_agreed:
             _require_finished(workspace, removed)
         for status in removed:
@@ -260,6 +266,17 @@ def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) 
             f"{_join_ids(unfinished)}: a decision is due or a run is not finished, "
             f"which needs {' and '.join(parts)}",
             hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
+        )
+
+
+def _require_no_worktrees(workspace: Workspace) -> None:
+    """Refuse to leave worktrees of tasks that nothing knows any more."""
+    places = [str(place.repo.top) for place in task_worktrees(workspace.repo)]
+    if places:
+        more = "".join(f"\ngit worktree remove --force {shell_word(place)}" for place in places)
+        raise RequestError(
+            f"tasks have worktrees of their own: {', '.join(places)}",
+            hint=f"`git blackbird worktrees prune` removes those that are done with; the others:{more}",
         )
 
 

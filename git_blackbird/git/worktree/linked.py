@@ -46,9 +46,30 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str)
     linked = open_linked(repo, folder)
     if linked is None:
         raise UnusableError(f"git has made no worktree at {folder}")
-    linked.private_dir.mkdir(exist_ok=True)
-    (linked.private_dir / _OWNER).write_text(task_id, encoding="utf-8")
+    _mark(repo, linked, task_id)
     return linked
+
+
+def claim(repo: Repository, task_id: str, linked: Repository) -> bool:
+    """Whether a linked worktree was made for a task of this worktree's plan.
+
+    One that a killed command made, and had not marked yet, is marked now.
+    """
+    owner = _owner_of(linked)
+    if owner[0] is None and head(linked).commit is not None and stray_commit(linked) is None:
+        _mark(repo, linked, task_id)
+        return True
+    return owner == (task_id, _home(repo))
+
+
+def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
+    linked.private_dir.mkdir(exist_ok=True)
+    (linked.private_dir / _OWNER).write_text(f"{task_id}\n{_home(repo)}", encoding="utf-8")
+
+
+def _home(repo: Repository) -> str:
+    """Name a worktree among those of its repository: the same task may be in several of their plans."""
+    return "." if repo.git_dir == repo.common_dir else repo.git_dir.name
 
 
 def open_linked(repo: Repository, folder: Path) -> Repository | None:
@@ -65,26 +86,24 @@ def open_linked(repo: Repository, folder: Path) -> Repository | None:
 
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
-    """Return the worktrees of tasks that there are."""
+    """Return the worktrees of tasks of this worktree's plan that there are."""
     for top, git_dir in other_worktrees(repo):
         linked = replace(repo, top=top, git_dir=git_dir)
-        if (task_id := owner_of(linked)) is not None:
+        task_id, home = _owner_of(linked)
+        if task_id is not None and home == _home(repo):
             yield TaskWorktree(task_id, linked)
 
 
 def owner_of(linked: Repository) -> str | None:
     """Return the task that a linked worktree was made for; None for one of a person's."""
+    return _owner_of(linked)[0]
+
+
+def _owner_of(linked: Repository) -> tuple[str | None, str]:
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        return (linked.private_dir / _OWNER).read_text(encoding="utf-8")
-    return None
-
-
-def belongs_to(linked: Repository, task_id: str) -> bool:
-    """Whether a linked worktree was made for a task, or is what a crash left before it was said for which."""
-    owner = owner_of(linked)
-    if owner is not None:
-        return owner == task_id
-    return head(linked).commit is not None and stray_commit(linked) is None
+        task_id, _, home = (linked.private_dir / _OWNER).read_text(encoding="utf-8").partition("\n")
+        return task_id or None, home
+    return None, ""
 
 
 def stray_commit(linked: Repository) -> str | None:

@@ -58,6 +58,17 @@ def render_cost(dollars: float) -> str:
     return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.4f}"
 
 
+_SIZES = ("bytes", "KB", "MB", "GB", "TB")
+
+
+def render_bytes(size: float) -> str:
+    """Format a number of bytes with about two digits."""
+    unit = 0
+    while size >= 1000 and unit < len(_SIZES) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.1f} {_SIZES[unit]}" if unit and size < 10 else f"{size:.0f} {_SIZES[unit]}"
+
+
 def render_duration(seconds: float) -> str:
     """Format a duration in whole seconds, minutes and hours."""
     whole = int(seconds)

@@ -28,6 +28,14 @@ SYSTEM_PROMPT = (
 )
 
 
+WORKTREE_PROMPT = (
+    "\n\nYour working directory is a linked git worktree of your own; others work on other tasks of the plan "
+    "beside it, in theirs. Stay in it. Branches, tags and the stash (refs/stash) are shared with them: leave "
+    "those alone. BLACKBIRD_SLOT is a number that no other task at work has, and BLACKBIRD_PORT is the first "
+    "of 10 ports that are yours: use them for what you start or create outside of your files."
+)
+
+
 def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
     """Build the context pack of a fresh run; empty parts are left out."""
     context: dict[str, Any] = {"schemaVersion": 1, "task": task_part(task)}

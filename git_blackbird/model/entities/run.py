@@ -65,11 +65,12 @@ class CheckResult(Record):
     """The verdict of one command on one tree.
 
     ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
-    a signal.
+    a signal. ``prepared`` is what its files were prepared with.
     """
 
     outcome: CheckOutcome
     command: str | None = None
+    prepared: tuple[str, ...] | None = None
     tree: ObjectId | None = None
     exit_code: int | None = None
     seconds: float | None = None
@@ -80,9 +81,14 @@ class CheckResult(Record):
     @property
     def ended(self) -> str:
         """How its process ended."""
-        if self.exit_code is None:
-            return "unknown exit"
-        return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit {self.exit_code}"
+        return describe_exit(self.exit_code)
+
+
+def describe_exit(code: int | None) -> str:
+    """Say how a process ended; a negative code is a signal."""
+    if code is None:
+        return "unknown exit"
+    return f"signal {-code}" if code < 0 else f"exit {code}"
 
 
 CHECK_DUE = CheckResult(outcome=CheckOutcome.DUE)

@@ -1,19 +1,9 @@
 """Run the user's check on the change of a run, in a throw-away checkout (DESIGN.md 15)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, GatedProcess, Limits, ProcessResult, spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import (
-    RUN_ID_VARIABLE,
-    TASK_ID_VARIABLE,
-    TMP_FOLDER,
-    LaunchSpec,
-    without_outer_session,
-)
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -21,12 +11,13 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
-from git_blackbird.controller.runs.agent_process import log_bytes, scratch_dir
+from git_blackbird.controller.runs.agent_process import scratch_dir
+from git_blackbird.controller.runs.programs import UserCommand
+from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.saved_trees import CheckoutError, checkout_tree
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.history import runs_in_change
@@ -43,11 +34,8 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import load_check, save_check
-from git_blackbird.storage.paths import CHECK_STREAM
+from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
 
-# Both streams in one, in the order in which they are printed.
-_JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'
-_NOT_STARTED = {126: "the command cannot be executed", 127: "a program of the command was not found"}
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
@@ -104,105 +92,80 @@ class _Check:
     async def _verdict(self, tree: str, which: str) -> CheckResult | None:
         """Return the verdict on one tree, known or new; None when it was interrupted."""
         workspace, task_id = self.engine.workspace, self.of_run.task_id
-        if (known := load_check(workspace.paths, tree, self.command)) is not None:
+        result = CheckResult(
+            outcome=CheckOutcome.BROKEN,
+            command=self.command,
+            prepared=_preparation(workspace),
+            tree=tree,
+            started_at=workspace.environment.timestamp(),
+        )
+        if (known := load_check(workspace.paths, result)) is not None:
             return known
         if self.engine.is_interrupted:
             return None
         what = self.what if which == "head" else f"the base of {task_id}"
         inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
-        result = await self._result(tree, which)
-        if result is not None and result.outcome is not CheckOutcome.BROKEN:
+        try:
+            ended = await self._result(tree, which)
+        except (AgentUnavailableError, CheckoutError, SetupError) as error:
+            return result.updated(CheckResult(outcome=CheckOutcome.BROKEN, reason=error.message))
+        if ended is None:
+            return None
+        result = result.updated(ended)
+        if result.outcome is not CheckOutcome.BROKEN:
             save_check(workspace.paths, result)
         return result
 
     async def _result(self, tree: str, which: str) -> CheckResult | None:
-        workspace, run = self.engine.workspace, self.of_run
-        seconds = workspace.config.snapshot.timeout_seconds
-        fields = CheckResult(
-            outcome=CheckOutcome.BROKEN,
-            command=self.command,
-            tree=tree,
-            started_at=workspace.environment.timestamp(),
-        )
-        # One that a killed command of ours left is found by the folder of the run in its environment.
-        await run_in_thread(lambda: signals.kill_orphans({}, run.id, grace_seconds=0))
-        with scratch_dir(workspace.paths, run.id) as folder:
+        """Check a tree out, prepare it and run the command; None when it was interrupted."""
+        engine, run = self.engine, self.of_run
+        workspace = engine.workspace
+        with scratch_dir(workspace.paths, run.id) as folder, engine.slots.take() as slot:
             checkout = folder / which
             checkout.mkdir()
-            try:
-                await run_in_thread(
-                    lambda: checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
-                )
-                ended = await self._follow(self._spawn(folder, checkout))
-            except (AgentUnavailableError, CheckoutError) as error:
-                return fields.updated(CheckResult(outcome=CheckOutcome.BROKEN, reason=error.message))
-        cut_saved(self._log, log_bytes(workspace))
-        if ended.cause is ExitCause.INTERRUPTED:
-            return None
-        return fields.updated(_judge(ended, workspace.config.check.timeout_seconds))
-
-    @property
-    def _log(self) -> Path:
-        return self.engine.workspace.paths.log(self.of_run.task_id, self.of_run.id, CHECK_STREAM)
-
-    def _spawn(self, folder: Path, checkout: Path) -> GatedProcess:
-        workspace, run = self.engine.workspace, self.of_run
-        workspace.paths.make_folder(self._log.parent)
-        log = self._log if checkout.name == "head" else folder / "base.log"
-        log.unlink(missing_ok=True)
-        environ = without_outer_session(workspace.repo.environ)
-        environ.pop(RUN_ID_VARIABLE, None)
-        environ |= {
-            TASK_ID_VARIABLE: run.task_id,
-            "TMPDIR": str(folder / TMP_FOLDER),
+            seconds = workspace.config.snapshot.timeout_seconds
+            await run_in_thread(
+                lambda: checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
+            )
             # The folder for temporary files may lie in a repository, which is none of the check's.
-            "GIT_CEILING_DIRECTORIES": str(folder),
-        }
-        child = spawn_gated(
-            LaunchSpec(("/bin/sh", "-c", _JOINED, "check", self.command), b""),
-            cwd=checkout,
-            environ=environ,
-            logs=LogFiles(log, folder / "errors.log", log_bytes(workspace)),
-            work_dir=folder,
-        )
-        child.run_id = run.id
-        return child
+            apart = {"GIT_CEILING_DIRECTORIES": str(folder)}
+            what = f"the check of {run.task_id}"
+            setup = engine.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
+            if not await replace(setup, variables=apart).run(run.id, folder):
+                return None
+            command = UserCommand(
+                run.task_id,
+                run.id,
+                self.command,
+                checkout,
+                folder,
+                self._log(folder, which, CHECK_STREAM),
+                "check.timeoutSeconds",
+                workspace.config.check.timeout_seconds,
+                {**apart, **slot.variables},
+            )
+            ended = await command.run(workspace, engine.force_stop)
+        return None if ended.cause is ExitCause.INTERRUPTED else _judge(command, ended)
 
-    async def _follow(self, child: GatedProcess) -> ProcessResult:
-        config = self.engine.workspace.config
-        seconds = float(config.check.timeout_seconds)
-        child.open_gate()
-        return await child.follow(
-            _AnyOutput(),
-            Limits(seconds, seconds, config.execution.stop_grace_seconds),
-            on_progress=lambda _: None,
-            on_output=None,
-            hurry=self.engine.force_stop,
-        )
-
-
-class _AnyOutput:
-    """The parser of a program whose exit code says everything."""
-
-    needs_all = False
-
-    def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
-        return ()
-
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the Protocol's
-        return AgentResult(succeeded=exit_code == 0)
+    def _log(self, folder: Path, which: str, stream: str) -> Path:
+        """Return where output is kept: that about the base, which is not the task's, not for long."""
+        log = self.engine.workspace.paths.log(self.of_run.task_id, self.of_run.id, stream)
+        self.engine.workspace.paths.make_folder(log.parent)
+        return log if which == "head" else folder / f"base.{stream}"
 
 
-def _judge(ended: ProcessResult, limit: int) -> CheckResult:
+def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
+    """Return what the files of a check are prepared with, which a verdict depends on."""
+    config = workspace.config.worktree
+    return tuple(filter(None, (*config.copy_files, config.setup))) or None
+
+
+def _judge(command: UserCommand, ended: ProcessResult) -> CheckResult:
     """Say what the end of a check means; what did not run to its end says nothing."""
-    outcome, reason = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED, None
-    if ended.cause is not ExitCause.EXITED:
-        outcome, reason = CheckOutcome.BROKEN, f"it was not done after {limit} s (check.timeoutSeconds)"
-    elif ended.exit_code is None or ended.exit_code in _NOT_STARTED:
-        outcome = CheckOutcome.BROKEN
-        reason = _NOT_STARTED.get(ended.exit_code or 0, "how it ended is not known")
+    reason = command.why_broken(ended)
+    outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED
     return CheckResult(
-        outcome=outcome,
+        outcome=CheckOutcome.BROKEN if reason else outcome,
         exit_code=ended.exit_code,
         seconds=round(ended.duration_seconds, 3),
         output=bound_output(ended.stdout_tail) or None,

@@ -21,6 +21,7 @@ from git_blackbird.controller.runs.instructions import (
     order_start,
 )
 from git_blackbird.controller.runs.task_run import StaleTaskError
+from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
@@ -36,6 +37,7 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -64,7 +66,12 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
         return await engine.run_task(order_start(workspace, state, task, None))
     except StaleTaskError as error:
         warn(engine.ui, error.message, task.id)
-        return None
+    except SetupError as error:
+        # It is as ready as before: the others first, and not again in this call.
+        engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, task.id))
+        engine.not_set_up[task.id] = error
+        engine.scope = replace(engine.scope, elsewhere=engine.scope.elsewhere | {task.id})
+    return None
 
 
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:

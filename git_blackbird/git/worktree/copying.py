@@ -1,0 +1,176 @@
+"""Copy ignored files of a worktree elsewhere, sharing their content where the file system can."""
+
+import contextlib
+import fcntl
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.model.base.system import refusal_hint
+
+_FICLONE = 0x40049409
+_PIECE_BYTES = 1 << 20
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[str]) -> list[str]:
+    """List the files and whole folders that git ignores and that patterns, as in ``.gitignore``, match.
+
+    What is at the top below a ``hidden`` name is none of them. Raises GitError.
+    """
+    if not patterns:
+        return []
+    matched = _listed(repo, *(f"--exclude={pattern}" for pattern in patterns))
+    matched = [name for name in matched if name.split("/")[0] not in hidden]
+    stdin = b"".join(os.fsencode(name) + b"\0" for name in matched)
+    answer = repo.git("check-ignore", "-z", "--stdin", stdin=stdin, check=False)
+    ignored = set(os.fsdecode(answer.out).split("\0"))
+    # Of a folder that git does not ignore, what it ignores below.
+    others = [name for name in matched if name not in ignored and name.endswith("/")]
+    below = _listed(repo, "--exclude-standard", *operands(*others)) if others else []
+    return sorted({*(ignored & set(matched)), *below})
+
+
+def _listed(repo: Repository, *options: str) -> list[str]:
+    listing = ("--literal-pathspecs", "ls-files", "-z", "--others", "--ignored", "--directory")
+    return os.fsdecode(repo.git(*listing, *options).out).split("\0")[:-1]
+
+
+def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
+    """Return how many bytes a copy of these in another folder takes: none where it can share them.
+
+    That is tried with the first file that has any content. Raises CopyError.
+    """
+    with _naming_failures():
+        first = next((path for path, status in _files(top, names) if status.st_size), None)
+        if first is None:
+            return 0
+        source = os.open(first, _READ)
+        try:
+            with tempfile.TemporaryFile(dir=target) as probe:
+                is_shared = _share(source, probe.fileno())
+        finally:
+            os.close(source)
+        return 0 if is_shared else sum(status.st_size for _, status in _files(top, names))
+
+
+def _files(top: Path, names: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Return every regular file of these; what goes away meanwhile is left out."""
+    pending = [os.path.join(top, name.rstrip("/")) for name in reversed(names)]  # noqa: PTH118  # faster
+    while pending:
+        path = pending.pop()
+        try:
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode):
+                yield path, status
+            elif stat.S_ISDIR(status.st_mode):
+                pending += (entry.path for entry in os.scandir(path))
+        except FileNotFoundError:
+            continue
+
+
+def copy_files(top: Path, names: Sequence[str], target: Path, is_stopped: Callable[[], bool]) -> None:
+    """Copy these files and folders of one worktree into another, with modes, times and links.
+
+    What is there already stays, and nothing is written through a link; sockets and the like are left out.
+    ``is_stopped`` is asked again and again. Raises CopyError.
+    """
+    copier = _Copier(is_stopped)
+    with _naming_failures():
+        for name in names:
+            copier.copy_at(f"{top}", f"{target}", name.rstrip("/").split("/"))
+
+
+class CopyError(UnusableError):
+    """Files could not be copied, or somebody stopped it."""
+
+
+@contextlib.contextmanager
+def _naming_failures() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        raise CopyError(f"cannot copy{where}: {error.strerror or error}", hint=refusal_hint(error)) from error
+
+
+class _Copier:
+    def __init__(self, is_stopped: Callable[[], bool]) -> None:
+        self._is_stopped = is_stopped
+
+    def copy_at(self, source: str, target: str, steps: Sequence[str]) -> None:
+        """Copy what is at a path, step by step: a folder on the way may be a link, or missing."""
+        for step in steps[:-1]:
+            source, target = f"{source}/{step}", f"{target}/{step}"
+            status = os.lstat(source)
+            if not os.path.lexists(target):
+                os.mkdir(target, stat.S_IMODE(status.st_mode))  # noqa: PTH102  # texts, as below
+            if not stat.S_ISDIR(os.lstat(target).st_mode):
+                return
+        self._copy(f"{source}/{steps[-1]}", f"{target}/{steps[-1]}")
+
+    def _copy(self, source: str, target: str) -> None:
+        if self._is_stopped():
+            raise CopyError("the copying was interrupted")
+        try:
+            status = os.lstat(source)
+        except FileNotFoundError:
+            # Something else works there.
+            return
+        if stat.S_ISDIR(status.st_mode):
+            self._copy_folder(source, target, status)
+        elif os.path.lexists(target):
+            return
+        elif stat.S_ISLNK(status.st_mode):
+            os.symlink(os.readlink(source), target)  # noqa: PTH115, PTH211
+            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+        elif stat.S_ISREG(status.st_mode):
+            self._copy_file(source, target, status)
+
+    def _copy_folder(self, source: str, target: str, status: os.stat_result) -> None:
+        is_new = not os.path.lexists(target)
+        if is_new:
+            os.mkdir(target, 0o700)  # noqa: PTH102
+        elif not stat.S_ISDIR(os.lstat(target).st_mode):
+            return
+        for name in os.listdir(source):
+            self._copy(f"{source}/{name}", f"{target}/{name}")
+        if is_new:
+            os.chmod(target, stat.S_IMODE(status.st_mode))  # noqa: PTH101
+            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _copy_file(self, source: str, target: str, status: os.stat_result) -> None:
+        reader = os.open(source, _READ)
+        try:
+            writer = os.open(target, _CREATE, 0o600)
+            try:
+                if not _share(reader, writer):
+                    self._copy_content(reader, writer)
+                os.fchmod(writer, stat.S_IMODE(status.st_mode))
+                os.utime(writer, ns=(status.st_atime_ns, status.st_mtime_ns))
+            finally:
+                os.close(writer)
+        finally:
+            os.close(reader)
+
+    def _copy_content(self, reader: int, writer: int) -> None:
+        while piece := os.read(reader, _PIECE_BYTES):
+            if self._is_stopped():
+                raise CopyError("the copying was interrupted")
+            while piece:
+                piece = piece[os.write(writer, piece) :]
+
+
+def _share(source: int, target: int) -> bool:
+    """Let a new file share the content of another until one of them is written to, if that is possible."""
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError:
+        return False
+    return True

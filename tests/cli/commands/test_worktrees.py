@@ -1,0 +1,119 @@
+"""``worktrees`` lists the worktrees of tasks, and removes those that are done with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_blackbird.controller.setup.install import Component, list_installed
+from tests.controller.support import open_at
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    """A plan whose first task waits for a decision in its worktree."""
+    commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\nignored\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": ()})
+    trial.configure({"execution.worktrees": "true", "execution.stopAfterEachTask": "true"})
+    trial.command("echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt; echo ignored >ignored")
+    trial.expect(3, "execute", "a", "--no-input")
+    return trial
+
+
+def place_of(trial: Trial, task_id: str) -> Path:
+    return trial.repo.parent / f"{trial.repo.name}.worktrees" / task_id
+
+
+def listed(trial: Trial, *args: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(trial.expect(0, "worktrees", *args, "--json"))["data"][
+        "worktrees"
+    ]
+    return found
+
+
+def test_it_lists_task_state_age_room_and_path(trial: Trial) -> None:
+    (row,) = trial.expect(0, "worktrees").splitlines()
+    assert row.split()[:4] == ["a", "waits", "for", "decision"]
+    assert row.endswith(str(place_of(trial, "a")))
+    (place,) = listed(trial)
+    assert place["task"] == "a"
+    assert place["state"] == "waits_for_decision"
+    assert place["path"] == str(place_of(trial, "a"))
+    assert place["since"] == trial.records("a")[0]["startedAt"]
+    assert place["diskBytes"] > 0
+
+
+def test_open_prints_the_path_alone(trial: Trial) -> None:
+    assert trial.expect(0, "worktrees", "open", "a") == f"{place_of(trial, 'a')}\n"
+    assert "b has no worktree of its own" in trial.expect(1, "worktrees", "open", "b")
+    assert "worktrees open needs a task" in trial.expect(2, "worktrees", "open")
+    assert "only open takes a task" in trial.expect(2, "worktrees", "list", "a")
+    assert "--dry-run goes with prune" in trial.expect(2, "worktrees", "list", "--dry-run")
+
+
+def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
+    assert trial.expect(0, "worktrees", "prune") == f"left {place_of(trial, 'a')}: a, waits for decision\n"
+    assert place_of(trial, "a").is_dir()
+    (place,) = listed(trial, "prune")
+    assert place["reason"] == "waits for decision"
+
+
+@pytest.mark.parametrize("way", [("decide", "a", "--reject"), ("retry", "a"), ("delete", "a", "--yes")])
+def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tuple[str, ...]) -> None:
+    tree = trial.records("a")[0]["head_tree"]
+    (place_of(trial, "a") / "later.txt").write_text("later\n")
+    if way[0] == "delete":
+        trial.expect(0, "retry", "a")
+    trial.run(*way)
+    said = f"{place_of(trial, 'a')}: a, given up\n"
+    assert trial.expect(0, "worktrees", "prune", "--dry-run") == f"would remove {said}"
+    assert place_of(trial, "a").is_dir()
+    assert trial.expect(0, "worktrees", "prune") == f"removed {said}"
+    assert not place_of(trial, "a").exists()
+    assert trial.expect(0, "worktrees") == "no worktrees of tasks\n"
+    (kept,) = git(trial.repo, "for-each-ref", "--format=%(refname)", "refs/blackbird/worktrees").splitlines()
+    assert git(trial.repo, "show", f"{kept}:head/later.txt") == "later"
+    assert git(trial.repo, "rev-parse", f"{kept}:head") != tree
+
+
+def test_one_with_a_file_that_cannot_be_kept_stays(trial: Trial) -> None:
+    trial.configure({"snapshot.maxUntrackedBytes": "10"})
+    (place_of(trial, "a") / "large").write_text("more than ten bytes\n")
+    trial.expect(0, "retry", "a")
+    said = trial.expect(0, "worktrees", "prune")
+    assert said.startswith(f"left {place_of(trial, 'a')}: a, given up: ")
+    assert "no snapshot has large" in said
+    assert (place_of(trial, "a") / "large").exists()
+
+
+def test_one_whose_set_up_failed_goes(trial: Trial) -> None:
+    trial.configure({"worktree.setup": "echo made >made; exit 3"})
+    trial.expect(1, "execute", "b", "--no-input")
+    assert [(place["task"], place["state"]) for place in listed(trial)] == [
+        ("a", "waits_for_decision"),
+        ("b", "not_started"),
+    ]
+    assert f"removed {place_of(trial, 'b')}: b, not started\n" in trial.expect(0, "worktrees", "prune")
+
+
+def test_those_of_another_worktrees_plan_are_left_alone(trial: Trial, tmp_path: Path) -> None:
+    git(trial.repo, "worktree", "add", "-q", str(tmp_path / "other"))
+    other = Trial(tmp_path / "other")
+    other.plan({"c": ()})
+    assert other.expect(0, "worktrees", "prune") == "no worktrees of tasks\n"
+    assert place_of(trial, "a").is_dir()
+
+
+def test_deinit_leaves_none_behind(trial: Trial) -> None:
+    (state,) = (part for part in list_installed(open_at(trial.repo)) if part.part is Component.STATE)
+    assert state.text.endswith("; worktrees of a")
+    said = trial.expect(1, "deinit", "--all", "--yes")
+    assert f"tasks have worktrees of their own: {place_of(trial, 'a')}" in said
+    assert f"git worktree remove --force {place_of(trial, 'a')}" in said
+    trial.expect(0, "retry", "a")
+    trial.expect(0, "worktrees", "prune")
+    trial.expect(0, "deinit", "--all", "--yes")
