@@ -481,7 +481,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
             assert run.id in locked.value.message
         overview = build_overview(open_at(waiting))
         assert (overview.pending, overview.failed) == ((), ())
-        assert StatusOutput.of(overview, other_worktrees=()).to_json()["approving"] == {
+        assert StatusOutput.of(overview, other_worktrees=(), conflicts=None).to_json()["approving"] == {
             "task": "a",
             "run": run.id,
         }
@@ -719,7 +719,7 @@ def test_an_approval_killed_with_its_git_after_the_commit_is_named(
         "it is not recorded, and the index may lack it\n"
         "      git blackbird decide a --approve    # finishes it"
     )
-    assert StatusOutput.of(build_overview(open_at(waiting)), other_worktrees=()).to_json()[
+    assert StatusOutput.of(build_overview(open_at(waiting)), other_worktrees=(), conflicts=None).to_json()[
         "interruptedApproval"
     ] == {
         "task": "a",

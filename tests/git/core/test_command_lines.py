@@ -18,6 +18,7 @@ PASSED_ON = {
     ("snapshot.py", "git"),
     ("snapshot.py", "update_paths"),
     ("create.py", "commit_in_subprocess"),
+    ("copying.py", "_listed"),
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
 }
