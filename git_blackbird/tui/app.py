@@ -144,7 +144,7 @@ class BlackbirdApp(AppContext):
     def handle_event(self, event: Event) -> None:
         """Show an event of a run, after pending input; may be called from any thread."""
         self._poller.priority.yield_to_ui()
-        if isinstance(event, RunStarted) and self.is_running and not self.main.live.is_active:
+        if isinstance(event, RunStarted) and self.is_running and not self.main.live.has_others(event.task_id):
             # Later ones are none of the business of who looks at something else.
             self.call_later(self.main.show_live)
         if isinstance(event, Decided) and self.is_running:

@@ -235,10 +235,9 @@ class LivePane(Vertical):
         # Whether each line names its task, as of agents that start one by one and then work side by side.
         self.is_parallel = False
 
-    @property
-    def is_active(self) -> bool:
-        """Whether a run is at work that it shows."""
-        return bool(self._active)
+    def has_others(self, task_id: TaskId) -> bool:
+        """Whether a run of another task is at work that it shows."""
+        return any(run.task_id != task_id for run in self._active.values())
 
     def compose(self) -> ComposeResult:
         yield Static("no agent is at work", id="work", markup=False)
@@ -287,7 +286,7 @@ class LivePane(Vertical):
         run = self._active.get(run_id)
         if run is None:
             return ""
-        has_others = self.is_parallel or any(one.task_id != run.task_id for one in self._active.values())
+        has_others = self.is_parallel or self.has_others(run.task_id)
         return "".join(f"{part}: " for part in (run.task_id if has_others else "", run.review) if part)
 
     def add_output(self, run_id: RunId, data: bytes, skipped: int = 0) -> None:
