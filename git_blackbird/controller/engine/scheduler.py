@@ -143,7 +143,8 @@ class Scheduler:
             self._left[task_id] = stop
             return
         if not self._stops and self._jobs and stop.reason is not StopReason.INTERRUPTED:
-            inform(engine.ui, f"no more tasks start, {', '.join(sorted(self._busy))} go on to their end")
+            goes = "goes on to its end" if len(self._jobs) == 1 else "go on to their end"
+            inform(engine.ui, f"no more tasks start; {', '.join(sorted(self._busy))} {goes}")
         self._stops.append(stop)
         if stop.reason is StopReason.INTERRUPTED and not engine.is_interrupted:
             engine.interrupt()

@@ -329,6 +329,20 @@ def test_a_refusing_hook_leaves_what_has_landed(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt"
 
 
+def test_reviewers_look_at_the_change_where_it_was_made(demo: Path) -> None:
+    configure(demo, reviews__mode="parallel")
+    prompt = "write x.txt one\nspec-wants x.txt two | important\non-feedback append x.txt two"
+    put_plan(demo, leaf("a", prompt))
+    assert execute(demo).reason is StopReason.COMPLETED
+    first, second = runs_of(demo, "a")
+    assert (first.requested_by, first.landing, second.landing) == (
+        "reviewers",
+        LandingState.DUE,
+        LandingState.LANDED,
+    )
+    assert (demo / "x.txt").read_text() == "one\ntwo\n"
+
+
 def test_a_task_that_is_done_goes_on_in_a_new_worktree_at_the_same_place(demo: Path) -> None:
     put_plan(demo, leaf("a", "write x.txt one\non-feedback append x.txt two"))
     execute(demo)

@@ -17,6 +17,7 @@ from git_blackbird.controller.reviews.change import (
 )
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
 from git_blackbird.controller.runs.agent_process import RunContext
+from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
@@ -35,9 +36,12 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         return None
     contexts = engine.contexts_of_reviewers()
     await engine.require_consent(*contexts.values(), as_reviewer=True)
+    # They look at the change where it was made.
+    place = await run_in_thread(lambda: open_place(workspace, task.id, run).workspace)
+    contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
     names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
     request = await run_in_thread(
-        lambda: change_review_request(workspace, state, task, run, names_worktree=names_worktree)
+        lambda: change_review_request(place, state, task, run, names_worktree=names_worktree)
     )
     if request is None:
         return _save(engine, action, None, MergedReview())
