@@ -31,6 +31,7 @@ from git_blackbird.model.rules.next_action import (
     ParentReviewRequired,
     ReviewParent,
     SendFeedback,
+    StartTask,
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
@@ -47,10 +48,11 @@ _OPEN = frozenset({StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
 
 @dataclass(frozen=True)
 class _Job:
-    """An action that is being performed, and what it holds."""
+    """An action that is being performed, what it holds, and the agent that it needs if that is known."""
 
     task_id: TaskId
     holds: frozenset[str]
+    agent: str | None
 
 
 class Scheduler:
@@ -67,6 +69,9 @@ class Scheduler:
         self._jobs: dict[asyncio.Task[Stop | None], _Job] = {}
         self._left: dict[TaskId, Stop] = {}
         self._faults: dict[TaskId, BlackbirdError] = {}
+        # Stops of tasks whose agent cannot work now, and these agents: what needs others goes on.
+        self._unavailable: dict[TaskId, Stop] = {}
+        self._gone: set[str] = set()
         self._stops: list[Stop] = []
 
     async def run(self, state: PlanState) -> Stop:
@@ -92,18 +97,18 @@ class Scheduler:
 
     async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
         """Begin what may begin now; return what the call would end with, None if it has to end anyway."""
-        waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults))
+        waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
         while not self._engine.is_interrupted and not self._stops:
             action, state = self._choose(state, self._scope(state, waiting))
             if isinstance(action, Idle | ParentReviewRequired):
                 return action
-            task_id, holds = action.task.id, _holds(action)
-            if not self._has_room(holds):
+            task_id, holds, agent = action.task.id, _holds(action), self._agent_of(action)
+            if not self._has_room(holds) or agent in self._gone:
                 waiting |= {task_id}
                 continue
             trace.event("begin", type(action).__name__, task_id)
             job = asyncio.create_task(self._perform(self._engine, action, state))
-            self._jobs[job] = _Job(task_id, holds)
+            self._jobs[job] = _Job(task_id, holds, agent)
             # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
             await asyncio.sleep(0)
         return None
@@ -117,6 +122,15 @@ class Scheduler:
             scope = replace(scope, starts_left=0)
         return replace(scope, busy=self._busy | waiting)
 
+    def _agent_of(self, action: NextAction) -> str | None:
+        match action:
+            case StartTask() | ReviewParent():
+                return self._engine.workspace.config.agent
+            case ApplyChangeRequest() | ContinueRun() | SendFeedback():
+                return action.run.provider
+            case _:
+                return None
+
     def _has_room(self, holds: frozenset[str]) -> bool:
         held = Counter(each for job in self._jobs.values() for each in job.holds)
         jobs = self._engine.workspace.config.execution.jobs
@@ -129,18 +143,22 @@ class Scheduler:
             try:
                 stop = task.result()
             except (AgentUnavailableError, NotAgreedError) as error:
-                stop = not_started_stop(error)
+                stop = replace(not_started_stop(error), task_id=job.task_id)
             except BlackbirdError as error:
                 self._faults[job.task_id] = error
                 self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
                 continue
             if stop is not None:
-                self._take(stop, job.task_id)
+                self._take(stop, job)
 
-    def _take(self, stop: Stop, task_id: TaskId) -> None:
+    def _take(self, stop: Stop, job: _Job) -> None:
         engine = self._engine
         if stop.reason in _OPEN:
-            self._left[task_id] = stop
+            self._left[job.task_id] = stop
+            return
+        if stop.reason is StopReason.AGENT_UNAVAILABLE:
+            self._unavailable[job.task_id] = stop
+            self._gone |= {job.agent} if job.agent is not None else set()
             return
         if not self._stops and self._jobs and stop.reason is not StopReason.INTERRUPTED:
             goes = "goes on to its end" if len(self._jobs) == 1 else "go on to their end"
@@ -153,7 +171,7 @@ class Scheduler:
         """Return the stop that comes first in the order of exit codes."""
         if self._faults:
             raise next(iter(self._faults.values()))
-        stops = list(self._stops)
+        stops = [*self._stops, *self._unavailable.values()]
         if self._engine.is_interrupted and not stops:
             stops.append(interrupted_stop())
         if self._left:

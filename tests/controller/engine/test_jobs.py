@@ -261,3 +261,18 @@ def test_what_an_agent_writes_among_the_records_is_noticed_with_others_at_work(p
     assert any("record ignored: .blackbird/runs/z/0123456789abcdef.json" in text for text in person.notices())
     assert not (project / ".git/blackbird/records-written").exists()
     assert not (project / ".git/blackbird/plan-known.json").exists()
+
+
+def test_an_agent_that_cannot_work_stops_what_needs_it_and_nothing_else(project: Path) -> None:
+    configure(project, execution__jobs="2")
+    put_plan(project, leaf("a"), *(leaf(name, f"write {name}.new x") for name in "bcd"))
+    by_command(project, "sleep 600; :")
+    press(project, Pressing(agents=1))
+    # What was begun by one agent, and starts by another that is not there.
+    by_command(project, "echo x >$BLACKBIRD_TASK_ID.new")
+    configure(project, agent="codex", codex__path=str(project / "no-such-program"))
+    person = Person()
+    stop = execute(project, person)
+    assert stop.reason is StopReason.AGENT_UNAVAILABLE
+    assert landed(person) == started(person) != []
+    assert all(status(project, name) is Status.TODO for name in "abcd" if name not in landed(person))
