@@ -11,11 +11,11 @@ from pydantic.alias_generators import to_camel
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.cli_hints import ShellLine, runnable_steps
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.parent_verdict import ChildStatus, Dismissal
 from git_blackbird.model.entities.run import (
-    CheckResult,
     DecisionState,
     LandingState,
     ReviewState,

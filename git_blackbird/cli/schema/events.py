@@ -20,10 +20,10 @@ from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import Summary, Totals
+from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
-    CheckResult,
     DecisionState,
     LandingState,
     Question,

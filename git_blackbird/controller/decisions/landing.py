@@ -21,9 +21,10 @@ from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
 from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import APPROVALS, CheckResult, LandingState, Run, RunFields
+from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
 from git_blackbird.model.rules.reviews import BY_LANDING, count_requests
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import ApprovalCommit

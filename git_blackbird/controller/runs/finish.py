@@ -29,9 +29,9 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.check import CHECK_DUE
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
-    CHECK_DUE,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
     LandingState,

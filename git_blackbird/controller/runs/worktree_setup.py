@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.messages.display.format import render_bytes
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.run import describe_exit
+from git_blackbird.model.entities.check import describe_exit
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.paths import HIDDEN
 

@@ -21,10 +21,10 @@ from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
+from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import CheckOutcome
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"

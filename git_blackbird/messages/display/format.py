@@ -10,13 +10,12 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
-    CheckOutcome,
-    CheckResult,
     DecisionState,
     LandingState,
     Question,

@@ -6,8 +6,9 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import Progress
+from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.run import CheckResult, DecisionState, Run, RunType
+from git_blackbird.model.entities.run import DecisionState, Run, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 

@@ -12,8 +12,9 @@ from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import CheckOutcome, DecisionState, LandingState, Run
+from git_blackbird.model.entities.run import DecisionState, LandingState, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded

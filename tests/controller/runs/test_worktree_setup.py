@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.runs.worktree_setup import Slots
-from git_blackbird.model.entities.run import CheckOutcome
+from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.check import CHECK_DUE, CheckOutcome, CheckResult
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
-    CHECK_DUE,
     SUPERSEDED_BY_RETRY,
-    CheckOutcome,
-    CheckResult,
     DecisionState,
     ReviewState,
     Run,

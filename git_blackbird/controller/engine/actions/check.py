@@ -19,15 +19,10 @@ from git_blackbird.git.worktree.saved_trees import CheckoutError, checkout_tree
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.history import runs_in_change
-from git_blackbird.model.entities.run import (
-    CheckOutcome,
-    CheckResult,
-    ReviewState,
-    Run,
-    RunFields,
-)
+from git_blackbird.model.entities.run import ReviewState, Run, RunFields
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.reviews import BY_CHECK, count_requests
 from git_blackbird.model.rules.state import PlanState

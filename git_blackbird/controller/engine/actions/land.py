@@ -18,8 +18,9 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.messages.outgoing.prompts import render_conflict_request, render_merged_check_request
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
-from git_blackbird.model.entities.run import CheckOutcome, CheckResult, Run
+from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import LandingEnded
