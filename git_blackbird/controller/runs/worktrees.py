@@ -1,6 +1,8 @@
 """The worktree of its own in which a task is worked on, until its change has landed (DESIGN.md 13)."""
 
 import os
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_trees, require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, save_run_ref
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
@@ -129,9 +132,31 @@ def _bring_merge(workspace: Workspace, run: Run, linked: Repository) -> Place:
 
 def _make(workspace: Workspace, task_id: TaskId, folder: Path) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
-    taken = snapshot(workspace)
+    taken = _base_snapshots.take(workspace)
     linked = _add(workspace, task_id, folder, taken.tree)
     return Place(workspace.working_in(linked), left_out=taken.left_out)
+
+
+class _BaseSnapshots:
+    """Snapshots of the user's worktree for tasks that begin at the same time, which share one."""
+
+    def __init__(self) -> None:
+        self._taking = threading.Lock()
+        self._top: Path | None = None
+        self._began = 0.0
+        self._last: Snapshot | None = None
+
+    def take(self, workspace: Workspace) -> Snapshot:
+        """Return a snapshot that began after this was called, one's own or another's."""
+        called = time.monotonic()
+        with self._taking:
+            if self._last is None or self._top != workspace.repo.top or self._began < called:
+                self._top, self._began = workspace.repo.top, time.monotonic()
+                self._last = snapshot(workspace)
+            return self._last
+
+
+_base_snapshots = _BaseSnapshots()
 
 
 def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
