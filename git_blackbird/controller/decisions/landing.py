@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.status_sync import save_status, update_run
+from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
@@ -13,6 +14,7 @@ from git_blackbird.controller.decisions.approval_commit import (
 )
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
@@ -36,7 +38,6 @@ _REPOSITORY = "it is or was a repository of its own: bring its commit over by ha
 _EDITED = "it was edited at the same moment"
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
 AGAIN = "resolve that; `git blackbird execute` goes on with it"
-_NO_SNAPSHOT = "its last run ended without a snapshot of its files; another run of its session takes one"
 _NO_CHANGE = "the snapshots of its change are not in this repository any more"
 
 
@@ -70,9 +71,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
     change, repo = run.change_elsewhere, workspace.repo
-    if change is None:
-        raise ChangeGoneError(_NO_SNAPSHOT)
-    if change.head not in TreeStore(repo):
+    if change is None or change.head not in TreeStore(repo):
         raise ChangeGoneError(_NO_CHANGE)
     attempt = load_run_ref(repo, run.id, "landing")
     taken = snapshot(workspace, since=change.base)
@@ -92,6 +91,28 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
             left |= _obstacles(trees, known, merge.tree, expected)
             return Landing(known, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
+
+
+def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
+    """Take the snapshot that failed at the end of a run, and return its record with what it changed.
+
+    Who approved the change has not seen it: that is to be decided on again. Raises ChangeGoneError where its
+    worktree is gone, UnusableError where there can be no snapshot now either.
+    """
+    place = place_of(workspace, run)
+    if place is None:
+        raise ChangeGoneError(_NO_CHANGE)
+    fields = snapshot_and_summarize(place, ui, run).with_fields(RunFields(head_late=True))
+    if fields.head_tree is None:
+        why = None if fields.review_summary is None else fields.review_summary.minimal
+        raise UnusableError(f"what {run.task_id} changed is not known: {why}", hint=AGAIN)
+    now = workspace.environment.timestamp()
+
+    def complete(stored: Run) -> Run:
+        known = stored.with_fields(fields)
+        return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
+
+    return update_run(workspace, run, complete)
 
 
 def _obstacles(

@@ -454,3 +454,22 @@ def test_another_place_may_be_chosen(demo: Path, tmp_path: Path) -> None:
     put_plan(demo, leaf("a", "write x.txt one"))
     execute(demo)
     assert last(demo, "a").worktree == str(tmp_path / "elsewhere/a")
+
+
+def test_a_snapshot_that_failed_is_taken_before_the_change_lands(demo: Path) -> None:
+    by_command(demo, 'echo x >x.txt; cd "$(git rev-parse --git-dir)"; mv index kept; mkdir index')
+    pending(demo, "")
+    run = last(demo, "a")
+    assert run.head_tree is None
+    assert run.review_summary is not None
+    assert run.review_summary.minimal is not None
+    with pytest.raises(UnusableError, match="what a changed is not known"):
+        execute(demo, Person([APPROVE]))
+    private = Path(git(worktree(demo, "a"), "rev-parse", "--git-dir"))
+    (private / "index").rmdir()
+    (private / "kept").rename(private / "index")
+    person = Person([APPROVE])
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    # It is shown before it lands.
+    assert [checkpoint.summary.files for checkpoint in person.checkpoints] == [("x.txt",)]
+    assert git(demo, "status", "--short") == "?? x.txt"

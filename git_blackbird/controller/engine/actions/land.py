@@ -12,6 +12,7 @@ from git_blackbird.controller.decisions.landing import (
     listed,
     merge_change,
     send_back,
+    take_missing_snapshot,
 )
 from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
@@ -37,6 +38,11 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
     workspace, run = engine.workspace, action.run
     for _ in range(_TRIES):
         try:
+            if run.head_tree is None:
+                await finish_in_thread(
+                    lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
+                )
+                return None
             landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
             if landing is None:
                 return interrupted_stop("", EXECUTE, task_id=run.task_id)
