@@ -132,14 +132,22 @@ def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iter
         yield
 
 
+class TaskLockedError(LockedError):
+    """A task is at work in another worktree of the repository."""
+
+
 @contextlib.contextmanager
 def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
     """Lock a task for all worktrees of a repository, so that it does not start in two of them at once.
 
-    As for a session.
+    As for a session, but raises TaskLockedError.
     """
     path = common_dir / "blackbird" / "tasks" / f"{_digest(task_id)}.lock"
-    with _named_lock(path, holder, f"task {task_id}", "wait for it"):
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(_named_lock(path, holder, f"task {task_id}", "wait for it"))
+        except LockedError as error:
+            raise TaskLockedError(error.message, hint=error.hint) from error
         yield
 
 

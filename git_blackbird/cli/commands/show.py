@@ -27,6 +27,7 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import LandingState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -114,7 +115,7 @@ def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
             f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
         )
     run = view.history.latest
-    if run is not None and run.worktree is not None:
+    if run is not None and run.worktree is not None and run.landing is not LandingState.LANDED:
         yield "worktree", clean_line(run.worktree, 1000)
     if run is not None and run.landing is not None:
         yield "landing", landing_text(run)

@@ -75,6 +75,16 @@ def require_readable(state: PlanState, task: Task) -> None:
         raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
 
 
+def require_landed_whole(history: History) -> None:
+    """Refuse to give up a change of which a part is in the user's worktree. Raises RequestError."""
+    run = history.latest
+    if run is not None and run.landing_begun:
+        raise RequestError(
+            f"the change of {run.task_id} has landed in part, and would stay so",
+            hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out then",
+        )
+
+
 _PAUSES = "Ctrl+C in the terminal that runs it pauses it"
 UNWATCHED = "no controller is running it"
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})

@@ -1,8 +1,10 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree (DESIGN.md 13)."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.controller.core.status_sync import save_status, update_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -18,12 +20,18 @@ from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
+from git_blackbird.messages.outgoing.prompts import (
+    render_conflict_request,
+    render_merged_check_request,
+    render_unresolved_request,
+)
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckResult
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
@@ -34,6 +42,7 @@ from git_blackbird.model.views.events import LandingEnded
 
 _TRIES = 3
 _IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
+_BEYOND_LINK = "a symbolic link is in its path"
 _REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _EDITED = "it was edited at the same moment"
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
@@ -43,6 +52,14 @@ _NO_CHANGE = "the snapshots of its change are not in this repository any more"
 
 class ChangeGoneError(UnusableError):
     """The snapshots of a change are gone, so that it can never land."""
+
+
+class Reason(NamedTuple):
+    """Why a change does not land: for people, and what the session is told; with a check that fails."""
+
+    text: str
+    request: str
+    check: CheckResult | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +105,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
         if taken.tree == known:
             left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
             left = {path: reason for path, reason in left.items() if path in expected}
-            left |= _obstacles(trees, known, merge.tree, expected)
+            left |= _obstacles(repo.top, trees, known, merge.tree, expected)
             return Landing(known, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
@@ -116,11 +133,14 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
 
 
 def _obstacles(
-    trees: TreeStore, now: str, after: str, expected: Mapping[bytes, Signature]
+    top: Path, trees: TreeStore, now: str, after: str, expected: Mapping[bytes, Signature]
 ) -> dict[bytes, str]:
     """Find what writing these paths would destroy, or cannot bring over."""
     left = {}
     for path, signature in expected.items():
+        if any((top / os.fsdecode(parent)).is_symlink() for parent in parents(path)):
+            left[path] = _BEYOND_LINK
+            continue
         here, there = trees.entry(now, path), trees.entry(after, path)
         if SUBMODULE in {entry.mode for entry in (here, there) if entry is not None}:
             left[path] = _REPOSITORY
@@ -145,8 +165,10 @@ def land(
     SaveError.
     """
     commits = workspace.commits_approvals and run.decision_state in APPROVALS and not landing.pair.is_empty
-    if commits and (obstacles := plan_commit(workspace.repo, landing.pair, landing.merge.tree).obstacles):
-        return block(workspace, run, "; ".join(("its change cannot be committed", *obstacles)))
+    plan = plan_commit(workspace.repo, landing.pair, landing.merge.tree) if commits else None
+    if plan is not None and plan.obstacles:
+        why = "; ".join(("its change cannot be committed", *plan.obstacles))
+        return block(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
     refused = _write(workspace, run, landing)
     if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
         return None
@@ -170,6 +192,8 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
     if edited := find_edited(repo, expected):
         return dict.fromkeys(edited, _EDITED)
     save_run_ref(repo, run.id, *landing.pair, "landing")
+    if expected:
+        update_run(workspace, run, lambda stored: stored.with_fields(RunFields(landing_begun=True)))
     seconds = float(workspace.config.snapshot.timeout_seconds)
     return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
 
@@ -189,9 +213,10 @@ def _landed(
     """Record that a change is in the user's worktree, and remove the worktree that it was made in."""
     fields = RunFields(
         landing=LandingState.LANDED,
+        landing_begun=None,
         landed_at=workspace.environment.timestamp(),
         landing_trees=landing.pair._asdict(),
-        landing_reason=None if refusal is None else f"not committed: {refusal.message}",
+        landing_reason=None if refusal is None else _uncommitted(run, refusal),
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields))
@@ -200,11 +225,18 @@ def _landed(
     return LandingEnded(run.task_id, saved, commit, tuple(warnings))
 
 
+def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
+    why = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
+    return f"it is not committed: {why}\n`{task_command('decide', run.task_id, ' --approve')}` tries again"
+
+
 def _without_worktree(workspace: Workspace, run: Run) -> Iterator[str]:
     place = place_of(workspace, run)
     if place is not None:
         try:
-            release(workspace, place.repo)
+            kept = release(workspace, place.repo)
+            if kept is not None:
+                yield f"what was edited in its worktree after its run has not landed; it is in {kept}:head"
         except BlackbirdError as error:
             yield f"the worktree of {run.task_id} was not removed: {error.message}"
 
@@ -219,32 +251,76 @@ def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None
     return LandingEnded(run.task_id, saved, reasons=(reason,))
 
 
-def send_back(
-    workspace: Workspace, run: Run, landing: Landing, request: str, check: CheckResult | None = None
-) -> LandingEnded:
-    """Let the task's session deal with a conflict or a failed check, as often as it may; else ask a person.
+def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
+    """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
 
-    ``request`` is what the session is told; it finds the merged files in its worktree.
+    ``merged`` are the user's worktree without the change and with it: the session finds these files in its
+    worktree.
     """
     history = workspace.store.records.history(run.task_id)
     sent = count_requests(runs_in_change(history), run, BY_LANDING)
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     if sent >= most or obstacle is not None:
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
-        return block(workspace, run, f"{_what(landing, check)}; {why}", check)
-    save_run_ref(workspace.repo, run.id, *landing.pair, "landing-merge")
+        return block(workspace, run, f"{reason.text}; {why}", reason.check)
+    if merged is not None:
+        save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
     now = workspace.environment.timestamp()
-    fields = RunFields(landing_trees=landing.pair._asdict(), landing_check=check)
+    trees = None if merged is None else merged._asdict()
+    fields = RunFields(landing_trees=trees, landing_check=reason.check)
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        saved = stored.with_fields(fields).requesting_changes(now, request, BY_LANDING)
+        saved = stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
         transaction.save_run(saved)
         save_status(workspace, transaction, run.task_id)
-    return LandingEnded(run.task_id, saved, reasons=(_what(landing, check),))
+    return LandingEnded(run.task_id, saved, reasons=(reason.text,))
 
 
-def _what(landing: Landing, check: CheckResult | None) -> str:
-    if check is not None:
-        return "the check fails on the merged files"
-    names = (path.decode(errors="replace") for path in landing.merge.conflicts)
-    return f"it conflicts with your worktree in {', '.join(names)}"
+def conflict_reason(merge: TreeMerge) -> Reason:
+    """Return the reason of a merge with conflicts."""
+    text = f"it conflicts with your worktree in {_named(merge.conflicts)}"
+    return Reason(text, render_conflict_request(merge.conflicts, merge.messages))
+
+
+def check_reason(check: CheckResult) -> Reason:
+    """Return the reason of a check that fails on the merged files."""
+    return Reason("the check fails on the merged files", render_merged_check_request(check), check)
+
+
+def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
+    """Return the reason of an earlier conflict that the session has not resolved; None without any.
+
+    A person who approved it knowing that is not asked again.
+    """
+    if run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS:
+        return None
+    earlier = runs_in_change(workspace.store.records.history(run.task_id))
+    sent_back = (
+        one
+        for one in reversed(earlier)
+        if one.requested_by == BY_LANDING and one.landing_check is None and one.landing_trees is not None
+    )
+    conflicted = next(sent_back, None)
+    if conflicted is None or conflicted.id == run.id or conflicted.change_elsewhere is None:
+        return None
+    base, head = conflicted.change_elsewhere
+    (merge,) = merge_trees(workspace.repo, base, [((conflicted.landing_trees or {})["base"], head)])
+    trees, left = TreeStore(workspace.repo), merge.conflicts
+    if run.head_tree != merge.tree:
+        left = tuple(path for path in left if _has_markers(trees, run.head_tree or "", path))
+    if not left:
+        return None
+    text = f"the conflict in {_named(left)} is not resolved"
+    return Reason(text, render_unresolved_request(left))
+
+
+def _has_markers(trees: TreeStore, tree: str, path: bytes) -> bool:
+    entry = trees.entry(tree, path)
+    if entry is None or entry.mode == SUBMODULE:
+        return False
+    lines = trees.objects.read(entry.oid)[1].split(b"\n")
+    return all(any(line.startswith(marker) for line in lines) for marker in (b"<<<<<<< ", b">>>>>>> "))
+
+
+def _named(paths: Iterable[bytes]) -> str:
+    return ", ".join(path.decode(errors="replace") for path in paths)

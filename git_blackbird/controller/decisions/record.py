@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import require_readable, require_unclaimed, require_undecided
+from git_blackbird.controller.core.guards import (
+    require_landed_whole,
+    require_readable,
+    require_unclaimed,
+    require_undecided,
+)
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -38,6 +43,7 @@ from git_blackbird.model.entities.history import FEEDBACK, History
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
+    LandingState,
     Run,
     RunFields,
     RunStatus,
@@ -123,6 +129,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
     else:
         run = find_pending(state, task.id, run_id)
+    if not is_approval:
+        require_landed_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
             # Then what the hook and the reviewers found is what is requested.
@@ -132,11 +140,15 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         require_requestable(workspace, state.history(task.id), run)
     runs = workspace.runs_to_decide(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
+    if run.landing is LandingState.LANDED:
+        # What its approval was to commit, and could not.
+        pair, runs = run.change_in_place, ()
     if decision.only:
         pair = part_of(workspace, pair, decision.only)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
-    if is_approval and workspace.commits_approvals and not is_empty and run.worktree is None:
+    is_in_place = run.worktree is None or run.landing is LandingState.LANDED
+    if is_approval and workspace.commits_approvals and not is_empty and is_in_place:
         return _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
     _require_undone(state, run)
     place = place_of(workspace, run)

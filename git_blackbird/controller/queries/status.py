@@ -74,6 +74,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
 
 _CHANGE_REVIEW, _CHANGE_CHECK = "its change is to be reviewed", "its change is to be checked"
 _LANDING = "its change is to land"
+_LANDED_IN_PART = "its change has landed in part"
 APPROVING = "approved: its change is being committed"
 
 
@@ -224,7 +225,7 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 def next_verdict(run: Run) -> str:
     """Say what a change waits for: the user's check comes before the reviews, and its landing last."""
     if run.is_landing_due:
-        return _LANDING
+        return _LANDED_IN_PART if run.landing_begun else _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
 
 

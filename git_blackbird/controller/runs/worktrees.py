@@ -185,8 +185,10 @@ def _base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
     return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
 
 
-def release(workspace: Workspace, linked: Repository) -> None:
+def release(workspace: Workspace, linked: Repository) -> str | None:
     """Remove a task's worktree, once all that is in it is reachable by a reference.
+
+    Return the reference of what was edited there after the last run, if anything was.
 
     Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
     """
@@ -200,8 +202,10 @@ def release(workspace: Workspace, linked: Repository) -> None:
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
-    if not any(taken.tree in {run.base_tree, run.head_tree} for run in runs):
+    is_edited = not any(taken.tree in {run.base_tree, run.head_tree} for run in runs)
+    if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
     if stray is not None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
+    return f"refs/blackbird/worktrees/{name}" if is_edited and runs else None

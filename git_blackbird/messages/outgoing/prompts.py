@@ -284,6 +284,15 @@ def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str])
     )
 
 
+def render_unresolved_request(conflicts: Sequence[bytes]) -> str:
+    """Format a conflict that was left as git left it as a change request."""
+    names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
+    return (
+        f"These files still are as git left them when it could not merge them:\n\n{names}\n\n"
+        "Resolve each conflict, remove the markers, and check your work again.\n"
+    )
+
+
 def render_merged_check_request(check: CheckResult) -> str:
     """Format a check that failed on a change merged with the user's worktree as a change request."""
     return (

@@ -161,6 +161,7 @@ class RunFields(Record):
     task's change begins with there. ``landing_trees`` are the user's worktree before and after it landed, or
     was to; ``landing_reason`` says why it did not,
     ``landing_check`` what the check said of the merged tree.
+    ``landing_begun``: some of its files may be written, and not all are known to be.
     """
 
     id: CheckedRunId = RunId("")
@@ -245,6 +246,7 @@ class RunFields(Record):
     landing_trees: dict[str, ObjectId] | None = None
     landing_reason: str | None = None
     landing_check: CheckResult | None = None
+    landing_begun: bool | None = None
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""

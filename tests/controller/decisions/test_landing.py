@@ -9,12 +9,12 @@ import pytest
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
-from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import DecisionState, LandingState, Run
+from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
@@ -31,6 +31,7 @@ from tests.controller.support import (
     put_plan,
     runs_of,
     status,
+    store_at,
 )
 from tests.git.support import script
 from tests.support import commit, git, write
@@ -325,7 +326,7 @@ def test_a_refusing_hook_leaves_what_has_landed(demo: Path) -> None:
     execute(demo, person)
     ((_, state, (reason,)),) = landings(person)
     assert state is LandingState.LANDED
-    assert reason.startswith("not committed: ")
+    assert reason.startswith("it is not committed: git did not commit its change\nno")
     assert status(demo, "a") is Status.DONE
     assert git(demo, "status", "--short") == "?? x.txt"
 
@@ -473,3 +474,59 @@ def test_a_snapshot_that_failed_is_taken_before_the_change_lands(demo: Path) -> 
     # It is shown before it lands.
     assert [checkpoint.summary.files for checkpoint in person.checkpoints] == [("x.txt",)]
     assert git(demo, "status", "--short") == "?? x.txt"
+
+
+def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
+    resolve = "[ -e ../../tried ] && echo both >x.txt; touch ../../tried"
+    by_command(demo, f'if [ "$BLACKBIRD_RESUME" ]; then {resolve}; else echo theirs >x.txt; fi')
+    pending(demo, "")
+    write(demo, {"x.txt": "mine\n"})
+    person = Person([APPROVE, APPROVE, APPROVE])
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert [reasons for _, _, reasons in landings(person)] == [
+        ("it conflicts with your worktree in x.txt",),
+        ("the conflict in x.txt is not resolved",),
+        (),
+    ]
+    assert (demo / "x.txt").read_text() == "both\n"
+
+
+def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
+    by_command(demo, '[ "$BLACKBIRD_RESUME" ] || echo theirs >x.txt')
+    pending(demo, "")
+    write(demo, {"x.txt": "mine\n"})
+    record_decision(open_at(demo), "a", APPROVE)
+    configure(demo, execution__stopAfterEachTask="false")
+    person = Person([APPROVE, APPROVE])
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    assert landings(person)[-1][1] is LandingState.BLOCKED
+    assert (demo / "x.txt").read_text() == "mine\n"
+
+
+def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
+    pending(demo, "write x.txt one\nwrite y.txt two")
+    record_decision(open_at(demo), "a", APPROVE)
+    # As after a system that refused the second file.
+    run, store = last(demo, "a"), store_at(demo)
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(RunFields(landing_begun=True)))
+    write(demo, {"x.txt": "one\n"})
+    with pytest.raises(RequestError, match="the change of a has landed in part"):
+        reset_task(open_at(demo), "a")
+    with pytest.raises(RequestError, match="the change of a has landed in part"):
+        set_status(open_at(demo), "a", Status.SKIPPED)
+    execute(demo)
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+    undo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == "?? x.txt"
+
+
+def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one")
+    hook = script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
+    execute(demo, Person([APPROVE]))
+    hook.unlink()
+    record_decision(open_at(demo), "a", APPROVE)
+    assert git(demo, "log", "-1", "--format=%s") == "Task a"
+    assert git(demo, "status", "--short") == ""

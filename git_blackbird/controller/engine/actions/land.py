@@ -7,18 +7,20 @@ from git_blackbird.controller.decisions.landing import (
     ChangeGoneError,
     Landing,
     block,
+    check_reason,
+    conflict_reason,
     is_check_waived,
     land,
     listed,
     merge_change,
     send_back,
     take_missing_snapshot,
+    unresolved_reason,
 )
 from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
-from git_blackbird.messages.outgoing.prompts import render_conflict_request, render_merged_check_request
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.run import Run
@@ -42,6 +44,10 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
                 await finish_in_thread(
                     lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
                 )
+                return None
+            unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
+            if unresolved is not None:
+                engine.ui.notify(send_back(workspace, run, unresolved))
                 return None
             landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
             if landing is None:
@@ -77,10 +83,9 @@ def _finish(
     if landing.left:
         return block(workspace, run, listed(landing.left))
     if landing.merge.conflicts:
-        request = render_conflict_request(landing.merge.conflicts, landing.merge.messages)
-        return send_back(workspace, run, landing, request)
+        return send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
     if check is not None and check.outcome is CheckOutcome.FAILED:
-        return send_back(workspace, run, landing, render_merged_check_request(check), check)
+        return send_back(workspace, run, check_reason(check), landing.pair)
     if check is not None and check.outcome is CheckOutcome.BROKEN:
         return block(workspace, run, f"the check of the merged files is broken: {check.reason}", check)
     return land(workspace, state, action.task, run, landing)

@@ -39,6 +39,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.storage.locks import TaskLockedError
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
@@ -54,12 +55,17 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
         return None
     try:
         engine.require_not_elsewhere(task.id)
-    except BegunElsewhereError as error:
+        return await _start(engine, state, task)
+    except (BegunElsewhereError, TaskLockedError) as error:
         if engine.scope.only == frozenset({task.id}):
             raise
         warn(engine.ui, error.message, task.id, error.hint)
         engine.scope = replace(engine.scope, elsewhere=engine.scope.elsewhere | {task.id})
         return None
+
+
+async def _start(engine: Engine, state: PlanState, task: Task) -> Stop | None:
+    workspace = engine.workspace
     if (left := engine.scope.starts_left) is not None:
         engine.scope = replace(engine.scope, starts_left=left - 1)
     try:
