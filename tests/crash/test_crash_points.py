@@ -16,7 +16,7 @@ from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question, RunStatus
+from git_blackbird.model.entities.run import LandingState, Question, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP
@@ -73,13 +73,14 @@ def final(repo: Path) -> Final:
 
 
 def decisions(repo: Path) -> frozenset[tuple[str, str, str | None]]:
-    """What was decided, less what nobody decides: that a run was overtaken."""
+    """What was decided, less what nobody decides: that a run was overtaken, or could not land yet."""
     histories = open_at(repo).plan_state().histories.values()
     return frozenset(
         (run.task_id, str(run.decision_state), run.decision_feedback)
         for history in histories
         for run in history.runs
         if run.decision_resolved_at is not None
+        and (run.worktree is None or run.landing is LandingState.LANDED)
     )
 
 
