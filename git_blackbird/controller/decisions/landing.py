@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.controller.core.status_sync import save_status, update_run
+from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import (
@@ -151,8 +151,12 @@ def _obstacles(
 
 def is_check_waived(run: Run) -> bool:
     """Whether a person approved the change knowing what the check said of it merged."""
-    is_known = run.landing is LandingState.BLOCKED and run.landing_check is not None
-    return is_known and run.decision_state in APPROVALS
+    return _is_approved_as_blocked(run) and run.landing_check is not None
+
+
+def _is_approved_as_blocked(run: Run) -> bool:
+    """Whether a person approved the change knowing what kept it from landing."""
+    return run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS
 
 
 def land(
@@ -268,11 +272,11 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     now = workspace.environment.timestamp()
     trees = None if merged is None else merged._asdict()
     fields = RunFields(landing_trees=trees, landing_check=reason.check)
-    with workspace.transaction() as transaction:
-        stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        saved = stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
-        transaction.save_run(saved)
-        save_status(workspace, transaction, run.task_id)
+
+    def request(stored: Run) -> Run:
+        return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
+
+    saved = update_run(workspace, run, request)
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
 
 
@@ -292,7 +296,7 @@ def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
 
     A person who approved it knowing that is not asked again.
     """
-    if run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS:
+    if _is_approved_as_blocked(run):
         return None
     earlier = runs_in_change(workspace.store.records.history(run.task_id))
     sent_back = (

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -161,13 +160,3 @@ def disk_bytes(linked: Repository) -> int:
             with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118  # faster
     return total
-
-
-def free_bytes(folder: Path) -> int | None:
-    """Return how much room is left where a folder is or will be; None where that cannot be known."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return None

@@ -38,29 +38,38 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
     Raises UnusableError where the system refuses it, or the worktree changes all the time.
     """
     workspace, run = engine.workspace, action.run
-    for _ in range(_TRIES):
-        try:
-            if run.head_tree is None:
-                await finish_in_thread(
-                    lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
-                )
-                return None
-            unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
-            if unresolved is not None:
-                engine.ui.notify(send_back(workspace, run, unresolved))
-                return None
-            landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
-            if landing is None:
-                return interrupted_stop("", EXECUTE, task_id=run.task_id)
-            check = await _check(engine, run, landing)
-            if engine.is_interrupted:
-                return interrupted_stop("", EXECUTE, task_id=run.task_id)
-            ended = await finish_in_thread(
-                lambda: _finish(engine, action, state, landing, check),  # noqa: B023  # awaited at once
-                engine.force_stop,
+    try:
+        if run.head_tree is None:
+            await finish_in_thread(
+                lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
             )
-        except ChangeGoneError as error:
-            ended = block(workspace, run, error.message)
+            return None
+        unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
+        if unresolved is None:
+            return await _merge_and_write(engine, action, state)
+        engine.ui.notify(send_back(workspace, run, unresolved))
+    except ChangeGoneError as error:
+        engine.ui.notify(block(workspace, run, error.message))
+    return None
+
+
+async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
+    """Merge, check and write the change, again where a file was edited meanwhile.
+
+    Raises as ``land_change``.
+    """
+    workspace, run = engine.workspace, action.run
+    for _ in range(_TRIES):
+        landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
+        if landing is None:
+            return interrupted_stop("", EXECUTE, task_id=run.task_id)
+        check = await _check(engine, run, landing)
+        if engine.is_interrupted:
+            return interrupted_stop("", EXECUTE, task_id=run.task_id)
+        ended = await finish_in_thread(
+            lambda: _finish(engine, action, state, landing, check),  # noqa: B023  # awaited at once
+            engine.force_stop,
+        )
         if ended is not None:
             engine.ui.notify(ended)
             return None
