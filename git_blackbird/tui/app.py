@@ -146,7 +146,7 @@ class BlackbirdApp(AppContext):
         self._poller.priority.yield_to_ui()
         if isinstance(event, RunStarted) and self.is_running and not self.main.live.has_others(event.task_id):
             # Later ones are none of the business of who looks at something else.
-            self.call_later(self.main.show_live)
+            self.call_later(self.main.action_show_tab, "live")
         if isinstance(event, Decided) and self.is_running:
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
@@ -226,7 +226,9 @@ class BlackbirdApp(AppContext):
             self.open_modal(self.commands.show_review(task.id))
 
     def action_runs(self) -> None:
-        self._open_for_current(self.commands.runs)
+        """Show the runs of the current task, to go through them."""
+        self.main.action_show_tab("runs")
+        self.main.focus_pane()
 
     def action_pause(self) -> None:
         """Pause the loop; the second time, kill its runs and quit."""
@@ -276,7 +278,7 @@ class BlackbirdApp(AppContext):
             self.action_decide()
 
     def action_switch(self) -> None:
-        self.main.toggle_pane()
+        self.main.toggle_live()
 
     def action_search(self) -> None:
         self.main.search()

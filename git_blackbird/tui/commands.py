@@ -21,7 +21,6 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
-from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import next_verdict
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
@@ -48,7 +47,6 @@ from git_blackbird.tui.screens.review import (
     ReviewAction,
     ReviewScreen,
 )
-from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
 
 
@@ -209,11 +207,6 @@ class Commands:
             lines = dismissal_lines(dismissed.parent, dismissed.dropped)
             self._app.log_and_notify("\n".join(lines), is_good=True)
         self._app.poll()
-
-    async def runs(self, task: Task) -> None:
-        workspace = await asyncio.to_thread(self._app.open_workspace)
-        runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
-        await self._app.ask(RunsScreen(workspace, task.id, runs))
 
     async def choose_agent(self) -> None:
         setting = (await asyncio.to_thread(self._app.open_workspace)).settings.applied["agent"]

@@ -61,7 +61,7 @@ class AppContext(ThemedApp, InputGuard):
         super().__init__(driver_class=driver_class)
         self.environment = environment
         self.watcher = watcher
-        self.main = MainScreen()
+        self.main = MainScreen(lambda: watcher.workspace)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
 

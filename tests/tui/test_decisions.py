@@ -296,7 +296,7 @@ def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
 
 
-@pytest.mark.parametrize("key", ["y", "w"])
+@pytest.mark.parametrize("key", ["b", "w"])
 def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key: str) -> None:
     execute(planned)
 

@@ -10,13 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from git_blackbird.messages.display.checkpoint import StyledLine
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.widgets.line_view import LONGEST, to_content
+from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
 T = TypeVar("T")
 
@@ -55,29 +55,10 @@ class Modal(ModalScreen[T | None], Generic[T]):
         self.dismiss_once(None)
 
 
-class ScrollingModal(Modal[T], Generic[T]):
+class ScrollingModal(ScrollsText, Modal[T], Generic[T]):
     """Scrolls ``read_widget`` by page up and down, Ctrl+Home and Ctrl+End, whatever has the focus."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
-        Binding("ctrl+home", "scroll_to(0)", "Top", show=False, priority=True),
-        Binding("ctrl+end", "scroll_to(1)", "End", show=False, priority=True),
-    ]
-
-    @property
-    def read_widget(self) -> Widget:
-        """The widget with the text."""
-        raise NotImplementedError
-
-    def action_scroll(self, pages: int) -> None:
-        widget = self.read_widget
-        widget.scroll_relative(y=pages * max(1, widget.size.height - 1), animate=False)
-
-    def action_scroll_to(self, end: int) -> None:
-        """Scroll to the beginning (0) or the end (1)."""
-        widget = self.read_widget
-        widget.scroll_to(y=end * widget.max_scroll_y, animate=False)
+    BINDINGS: ClassVar[list[BindingType]] = SCROLL_BINDINGS
 
 
 class ChoiceItem(NamedTuple, Generic[T]):

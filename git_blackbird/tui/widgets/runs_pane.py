@@ -1,11 +1,17 @@
 """The runs of a task, newest first, and what the agent of each did."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
+from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
 from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -21,92 +27,121 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
+from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
-_KEYS = "up/down choose, pgup/pgdn and ctrl+end scroll, esc goes back"
 _POLL_SECONDS = 1.0
 _MAX_FAULTS = 3
 _LONGEST_FAULT = 300
 _MAX_LINES = 5_000
 _MAX_OUTPUT = 1_000_000
+_NOTHING = RunList((), ())
 
 
-class RunsScreen(ScrollingModal[None]):
-    """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor."""
+class RunsPane(ScrollsText, Vertical):
+    """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor.
 
-    def __init__(self, workspace: Workspace, task_id: TaskId, run_list: RunList) -> None:
-        super().__init__(f"Runs of {task_id}", _KEYS, "full")
-        self._workspace = workspace
-        self._task_id = task_id
-        self._runs: Sequence[Run] = run_list.runs
-        self._faults = run_list.faults
+    ``open_workspace`` gives the workspace of the moment. ``run_list`` takes the focus.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = SCROLL_BINDINGS
+
+    class Chosen(Message):
+        """The diff of a run is wanted."""
+
+        def __init__(self, run: Run) -> None:
+            super().__init__()
+            self.run = run
+
+    def __init__(self, open_workspace: Callable[[], Workspace], *, id: str) -> None:  # noqa: A002  # as every widget
+        super().__init__(id=id)
+        self.run_list = OptionList(id="runs-of-task")
+        self._log = WrappedView(id="log-of-run")
+        self._faults = StatusBar(id="unreadable")
+        self._open_workspace = open_workspace
+        self._task_id: TaskId | None = None
+        self._list = _NOTHING
         self._read_id: RunId | None = None
 
-    def compose_body(self) -> ComposeResult:
-        yield StatusBar(id="unreadable")
-        yield ChoiceList(self._items())
-        yield WrappedView(id="log-of-run")
+    def compose(self) -> ComposeResult:
+        yield self._faults
+        yield self.run_list
+        yield self._log
 
     @property
     def read_widget(self) -> WrappedView:
-        return self.query_one(WrappedView)
+        return self._log
 
     def on_mount(self) -> None:
-        """Tell if there are no runs, and start polling: runs start and end while this is open."""
-        self.query_one(StatusBar).show_text(_unreadable(self._faults))
-        if not self._runs:
-            none = "none of its runs can be read" if self._faults else "it has no runs"
-            self.read_widget.show([StyledLine(none, Style.FAINT)])
-        self.set_interval(_POLL_SECONDS, self._poll)
+        """Start polling: runs start and end while this is shown."""
+        self.set_interval(_POLL_SECONDS, self.poll)
+
+    def show_task(self, task_id: TaskId | None) -> None:
+        """Show the runs of a task."""
+        if task_id != self._task_id:
+            self._task_id, self._read_id = task_id, None
+            self._show_runs(task_id, _NOTHING)
+            self.poll()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        self._read(self._runs[event.option_index])
+        event.stop()
+        self._read(self._list.runs[event.option_index])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Chosen(self._list.runs[event.option_index]))
+
+    def poll(self) -> None:
+        """Look for what changed, if this is shown."""
+        if self._task_id is not None and self.display:
+            self._poll(self._task_id, self._list, self._read_id)
 
     @work(thread=True, exclusive=True, group="poll")
-    def _poll(self) -> None:
+    def _poll(self, task_id: TaskId, known: RunList, read_id: RunId | None) -> None:
         """Read what may have changed, in a thread."""
         try:
-            run_list = runs_of_task(self._workspace, self._task_id, None)
+            found = runs_of_task(self._open_workspace(), task_id, None)
         except BlackbirdError as error:
-            self.app.call_from_thread(self.notify, clean_line(error.message), markup=False)
+            lines = [StyledLine(clean_line(error.message), Style.WARNING)]
+            self.app.call_from_thread(self.read_widget.show, lines)
             return
-        if (run_list.runs, run_list.faults) != (self._runs, self._faults):
-            self.app.call_from_thread(self._show_runs, run_list)
+        if (found.runs, found.faults) != (known.runs, known.faults) or not found.runs:
+            self.app.call_from_thread(self._show_runs, task_id, found)
             return
-        for run in run_list.runs:
-            if run.id == self._read_id and run.status is RunStatus.RUNNING:
+        for run in found.runs:
+            if run.id == read_id and run.status is RunStatus.RUNNING:
                 self.app.call_from_thread(self._read, run)
 
-    def _show_runs(self, run_list: RunList) -> None:
+    def _show_runs(self, task_id: TaskId | None, found: RunList) -> None:
         """Show changed runs, with the cursor on the same run."""
-        if not self.is_attached:
+        if not self.is_attached or task_id != self._task_id:
             return
-        self._runs, self._faults = run_list.runs, run_list.faults
-        self.query_one(StatusBar).show_text(_unreadable(self._faults))
-        chosen = next((index for index, run in enumerate(self._runs) if run.id == self._read_id), 0)
-        self.query_one(ChoiceList).replace_items(self._items(), chosen)
-
-    def _items(self) -> list[ChoiceItem[RunId]]:
-        return [ChoiceItem(run.id, _title(run)) for run in self._runs]
+        self._list = found
+        self._faults.show_text(_unreadable(found.faults))
+        chosen = next((index for index, run in enumerate(found.runs) if run.id == self._read_id), 0)
+        self.run_list.set_options([Option(_title(run)) for run in found.runs])
+        if found.runs:
+            self.run_list.highlighted = chosen
+        else:
+            none = "none of its runs can be read" if found.faults else "it has no runs"
+            self.read_widget.show([StyledLine(none, Style.FAINT)])
 
     @work(thread=True, exclusive=True, group="read")
     def _read(self, run: Run) -> None:
         """Read a log in a thread: it may be large."""
         try:
-            lines = list(_log_lines(self._workspace, run))
+            lines = list(_log_lines(self._open_workspace(), run))
         except BlackbirdError as error:
             lines = [StyledLine(clean_line(error.message), Style.WARNING)]
         if not get_current_worker().is_cancelled:
-            self.app.call_from_thread(self._show, run.id, lines)
+            self.app.call_from_thread(self._show, run, lines)
 
-    def _show(self, run_id: RunId, lines: Sequence[StyledLine]) -> None:
+    def _show(self, run: Run, lines: Sequence[StyledLine]) -> None:
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
-        if not self.is_attached:
-            return
-        self.read_widget.show(lines, run_id)
-        self._read_id = run_id
+        if self.is_attached and run.task_id == self._task_id:
+            self.read_widget.show(lines, run.id)
+            self._read_id = run.id
 
 
 def _unreadable(faults: Sequence[RecordError]) -> str:
@@ -115,11 +150,13 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
     return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
 
 
-def _title(run: Run) -> str:
-    return (
-        f"{run.id}  {run.run_type} {run.status}, {format_decision(run)}, "
-        f"{format_moment(run.started_at)}, {format_cost(run.cost_usd)}"
+def _title(run: Run) -> Text:
+    """What a run was, with its id last: most people look for the newest one that failed."""
+    said = (
+        f"{format_moment(run.started_at)}  {run.run_type} {run.status}, {format_decision(run)}, "
+        f"{clean_line(run.provider)}, {format_cost(run.cost_usd)}"
     )
+    return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")
 
 
 def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
