@@ -2,9 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.worker import get_current_worker
 
@@ -23,9 +25,11 @@ from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import StatusBar
+from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.diff_view import DiffView
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 
-_KEYS = "up/down choose, pgup/pgdn and ctrl+end scroll, esc goes back"
+_KEYS = "up/down choose, v shows the diff, pgup/pgdn and ctrl+end scroll, esc goes back"
 _POLL_SECONDS = 1.0
 _MAX_FAULTS = 3
 _LONGEST_FAULT = 300
@@ -35,6 +39,8 @@ _MAX_OUTPUT = 1_000_000
 
 class RunsScreen(ScrollingModal[None]):
     """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "Diff", show=False)]
 
     def __init__(self, workspace: Workspace, task_id: TaskId, run_list: RunList) -> None:
         super().__init__(f"Runs of {task_id}", _KEYS, "full")
@@ -48,21 +54,49 @@ class RunsScreen(ScrollingModal[None]):
         yield StatusBar(id="unreadable")
         yield ChoiceList(self._items())
         yield WrappedView(id="log-of-run")
+        pane = DiffPane(id="diff-of-run")
+        pane.display = False
+        yield pane
 
     @property
-    def read_widget(self) -> WrappedView:
+    def _log(self) -> WrappedView:
         return self.query_one(WrappedView)
+
+    @property
+    def read_widget(self) -> WrappedView | DiffView:
+        pane = self.query_one(DiffPane)
+        return pane.view if pane.display else self._log
 
     def on_mount(self) -> None:
         """Tell if there are no runs, and start polling: runs start and end while this is open."""
         self.query_one(StatusBar).show_text(_unreadable(self._faults))
         if not self._runs:
             none = "none of its runs can be read" if self._faults else "it has no runs"
-            self.read_widget.show([StyledLine(none, Style.FAINT)])
+            self._log.show([StyledLine(none, Style.FAINT)])
         self.set_interval(_POLL_SECONDS, self._poll)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        self._read(self._runs[event.option_index])
+        run = self._runs[event.option_index]
+        self._read(run)
+        if self.query_one(DiffPane).display:
+            self._read_diff(run)
+
+    def action_view(self) -> None:
+        """Show the diff of the run under the cursor, or its log again."""
+        pane, choices = self.query_one(DiffPane), self.query_one(ChoiceList)
+        if choices.highlighted is None:
+            return
+        pane.display, self._log.display = not pane.display, pane.display
+        (pane.view if pane.display else choices).focus()
+        if pane.display:
+            self._read_diff(self._runs[choices.highlighted])
+
+    def _read_diff(self, run: Run) -> None:
+        pane = self.query_one(DiffPane)
+        if run.tree_pair is None:
+            pane.show_text(f"run {run.id} has no pair of snapshots to compare")
+        else:
+            pane.read(self._workspace, run.tree_pair)
 
     @work(thread=True, exclusive=True, group="poll")
     def _poll(self) -> None:
@@ -105,7 +139,7 @@ class RunsScreen(ScrollingModal[None]):
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
         if not self.is_attached:
             return
-        self.read_widget.show(lines, run_id)
+        self._log.show(lines, run_id)
         self._read_id = run_id
 
 
