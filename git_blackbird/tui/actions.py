@@ -86,7 +86,7 @@ _KEYS_OF_TREE = (
     ("f F", "filter: all, or one state (`git blackbird list --ready`, `--status`)"),
     ("n N", "next or previous task that the search or filter found"),
     ("tab", "go to the other pane"),
-    ("1 2 3 4", "show the task, live log, runs, or what the task needs and unblocks"),
+    ("1 to 5", "show the task, live log, runs, its diff, or what it needs and unblocks"),
     ("+", "give all the room to one pane"),
     ("< >", "move the border between the panes"),
     ("esc", "go back"),

@@ -81,7 +81,7 @@ def test_whatever_an_agent_says_and_asks_is_shown_harmlessly(planned: Path) -> N
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         assert_harmless(app)
         await pilot.press("v")
-        await wait_for(pilot, lambda: "diff --git" in screen_text(app))
+        await wait_for(pilot, lambda: "+1 -0  added" in screen_text(app))
         assert_harmless(app)
         await pilot.press("v", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))

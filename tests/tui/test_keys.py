@@ -14,6 +14,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.diff_view import DiffView
 from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
@@ -109,12 +110,12 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
         choices = app.screen.query_one(OptionList)
-        said, diff = app.screen.query_one("#summary-view"), app.screen.query_one("#diff")
+        said, diff = app.screen.query_one("#summary-view"), app.screen.query_one(DiffView)
         await moves(pilot, lambda: choices.highlighted or 0, ("down", "j", "5"), ("up", "k", "1"))
         await scrolls(pilot, said)
         await pilot.press("v")
-        await wait_for(pilot, lambda: "+++ b/a.txt" in screen_text(app))
-        await moves(pilot, lambda: diff.scroll_x, ("right",), ("left",))
+        await wait_for(pilot, lambda: "added" in screen_text(app))
+        await moves(pilot, lambda: diff.left, ("right",), ("left",))
         await scrolls(pilot, diff)
 
     drive(planned, session)

@@ -1,10 +1,9 @@
 """What agents wait for: the decision on a run, a change request or message, the answer to a question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -12,9 +11,7 @@ from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.diff import full_diff
-from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.checkpoint import TITLE, Style, StyledLine, render_checkpoint
+from git_blackbird.messages.display.checkpoint import TITLE, StyledLine, render_checkpoint
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -32,11 +29,13 @@ from git_blackbird.model.entities.run import DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.line_view import LONGEST, DiffLines, LineView, diff_lines, to_content
+from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
-_KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
+_KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, i that since the request, esc leaves it open"
 
 
 class CheckpointScreen(ScrollingModal[Reply]):
@@ -46,7 +45,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
         Binding("v", "view('view_diff')", "Diff", show=False),
-        Binding("s", "view('view_since_request')", "Since the request", show=False),
+        Binding("i,s", "view('view_since_request')", "Since the request", show=False),
+        Binding("I", "view('view_diff')", "Diff", show=False),
     ]
 
     def __init__(
@@ -80,7 +80,7 @@ class CheckpointScreen(ScrollingModal[Reply]):
         with ContentSwitcher(id="view", initial="summary-view"):
             with VerticalScroll(id="summary-view", can_focus=False):
                 yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
-            yield LineView(id="diff")
+            yield DiffPane(id="diff")
         yield ChoiceList(items, start)
 
     def on_mount(self) -> None:
@@ -133,41 +133,24 @@ class CheckpointScreen(ScrollingModal[Reply]):
         pair = self.checkpoint.pair_of(Choice(choice))
         if pair is None:
             return
-        switcher = self.query_one("#view", ContentSwitcher)
+        switcher, pane = self.query_one("#view", ContentSwitcher), self.query_one(DiffPane)
         if switcher.current == "diff" and self._viewed == pair:
             switcher.current = "summary-view"
+            self.query_one(ChoiceList).focus()
             return
         switcher.current = "diff"
-        if self._viewed != pair:
-            self._viewed = pair
-            self._read_diff(pair)
-
-    @work(thread=True)
-    def _read_diff(self, pair: TreePair) -> None:
-        """Read the diff in a thread: it may be large."""
-        try:
-            text = full_diff(self._workspace, pair)
-        except BlackbirdError as error:
-            lines: Sequence[StyledLine] | DiffLines = [
-                StyledLine(f"no diff can be shown: {clean_line(error.message)}", Style.WARNING)
-            ]
-        else:
-            lines = diff_lines(text)
-        self.app.call_from_thread(self._show_lines, pair, lines)
-
-    def _show_lines(self, pair: TreePair, lines: Sequence[StyledLine] | DiffLines) -> None:
-        # The other diff may have been requested since.
-        if pair == self._viewed:
-            self.query_one(LineView).show(lines)
+        self._viewed = pair
+        pane.read(self._workspace, pair)
+        pane.view.focus()
 
     def action_shift(self, steps: int) -> None:
         """Scroll sideways: lines of a diff are not wrapped."""
         self.read_widget.scroll_relative(x=steps * 8, animate=False)
 
     @property
-    def read_widget(self) -> VerticalScroll | LineView:
+    def read_widget(self) -> VerticalScroll | DiffView:
         is_diff = self.query_one("#view", ContentSwitcher).current == "diff"
-        return self.query_one(LineView) if is_diff else self.query_one("#summary-view", VerticalScroll)
+        return self.query_one(DiffPane).view if is_diff else self.query_one("#summary-view", VerticalScroll)
 
 
 class RequestScreen(Modal[str]):

@@ -36,11 +36,18 @@ from git_blackbird.tui.widgets.tabs import Tab, TabbedPane
 from git_blackbird.tui.widgets.task_details import TaskDetails
 
 if TYPE_CHECKING:
+    from git_blackbird.tui.widgets.history_panes import HistoryPanes
     from git_blackbird.tui.widgets.runs_pane import RunsPane
 
 _NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
 _NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
-_TABS = (Tab("details", "Task"), Tab("live", "Live"), Tab("runs", "Runs"), Tab("graph", "Graph"))
+_TABS = (
+    Tab("details", "Task"),
+    Tab("live", "Live"),
+    Tab("runs", "Runs"),
+    Tab("diff", "Diff"),
+    Tab("graph", "Graph"),
+)
 _STACKED_BELOW = 80
 _STEP, _LEAST, _MOST, _EVEN = 10, 20, 80, 50
 _CLOCK_SECONDS = 1.0
@@ -80,6 +87,7 @@ class MainScreen(Screen[None]):
         self.required: tuple[AttentionItem, ...] = ()
         self._open_workspace = open_workspace
         self._plan_graph: PlanGraph | None = None
+        self._shown_history: HistoryPanes | None = None
         self._share = _EVEN
         self._is_zoomed = False
         self._error = ""
@@ -136,6 +144,7 @@ class MainScreen(Screen[None]):
         self.required = tuple(attention_items(overview))
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
+        self.call_after_refresh(self._add_history)
 
     def show_spent(self, spent: Mapping[TaskId, Spent]) -> None:
         """Show what agents have spent on the tasks that are in view."""
@@ -180,11 +189,28 @@ class MainScreen(Screen[None]):
                 items = [item for item in self.required if item.task_id == task.id]
                 self.details.show_task(self.view_state.view(task), items, self._now)
             case "runs":
-                self._runs.show_task(task.id)
+                self._history.runs.show_task(task.id)
+            case "diff":
+                self._history.show_change(task.id, self.view_state.state.history(task.id))
             case "graph":
                 self._show_graph(task)
             case _:
                 pass
+
+    @property
+    def _history(self) -> "HistoryPanes":
+        """The panes of runs and diffs, which are made when the plan is drawn."""
+        if self._shown_history is None:
+            from git_blackbird.tui.widgets.history_panes import HistoryPanes  # noqa: PLC0415  # as above
+
+            self._shown_history = HistoryPanes(self._open_workspace)
+            for pane in (self._shown_history.runs, self._shown_history.diff):
+                pane.display = False
+                _ = self.tabs.mount(pane)
+        return self._shown_history
+
+    def _add_history(self) -> None:
+        _ = self._history
 
     def _show_graph(self, task: Task) -> None:
         if self._plan_graph is not None and self.view_state is not None:
@@ -192,17 +218,11 @@ class MainScreen(Screen[None]):
             lines = self._plan_graph.lines(task, lambda one: label(plan, one, stopped))
             self.graph.show(lines, task.id)
 
-    @property
-    def _runs(self) -> "RunsPane":
-        from git_blackbird.tui.widgets.runs_pane import RunsPane  # noqa: PLC0415  # the plan is shown first
-
-        found = self.tabs.query(RunsPane)
-        if found:
-            return found.first()
-        pane = RunsPane(self._open_workspace, id="runs")
-        pane.display = False
-        _ = self.tabs.mount(pane)
-        return pane
+    def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
+        """Show the diff of one run of the current task."""
+        self.action_show_tab("diff")
+        self._history.show_diff_of(event.run)
+        self._history.diff.view.focus()
 
     def action_other_pane(self) -> None:
         if self.plan_tree.has_focus:
@@ -212,14 +232,16 @@ class MainScreen(Screen[None]):
 
     def focus_pane(self) -> None:
         """Focus what the right pane shows."""
-        self._right_pane().focus()
+        self.call_after_refresh(self._right_pane().focus)
 
     def _right_pane(self) -> Widget:
         match self.tabs.shown:
             case "live":
                 return self.live.log_view
             case "runs":
-                return self._runs.run_list
+                return self._history.runs.run_list
+            case "diff":
+                return self._history.diff.view
             case "graph":
                 return self.graph
             case _:
@@ -228,9 +250,7 @@ class MainScreen(Screen[None]):
     def action_show_tab(self, tab_id: str) -> None:
         """Show a tab; the focus stays on the side where it was."""
         was_right = self.focused is not None and not self.plan_tree.has_focus
-        if tab_id == "runs":
-            # It is made when it is first shown.
-            self._runs.display = True
+        self._add_history()
         self.tabs.switch_to(tab_id)
         if was_right:
             self.focus_pane()

@@ -279,7 +279,7 @@ class PlanTree(ScrollView, can_focus=True):
             return " " * _FIGURES_COLUMNS
         tries = f"{spent.runs}x" if spent.runs > 1 else ""
         seconds = render_duration(spent.seconds) if spent.seconds >= 1 else ""
-        cost = "" if spent.cost_usd is None else render_cost(spent.cost_usd)
+        cost = render_cost(spent.cost_usd) if spent.cost_usd else ""
         return f" {tries:>4} {seconds:>6} {cost:>7}"
 
     def _mark(self, task: Task) -> str:

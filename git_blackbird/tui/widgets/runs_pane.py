@@ -7,7 +7,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import OptionList
@@ -45,7 +45,7 @@ class RunsPane(ScrollsText, Vertical):
     ``open_workspace`` gives the workspace of the moment. ``run_list`` takes the focus.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = SCROLL_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_BINDINGS, Binding("v", "view", "Diff")]
 
     class Chosen(Message):
         """The diff of a run is wanted."""
@@ -90,7 +90,13 @@ class RunsPane(ScrollsText, Vertical):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Chosen(self._list.runs[event.option_index]))
+        self.action_view()
+
+    def action_view(self) -> None:
+        """Ask for the diff of the run under the cursor."""
+        index = self.run_list.highlighted
+        if index is not None:
+            self.post_message(self.Chosen(self._list.runs[index]))
 
     def poll(self) -> None:
         """Look for what changed, if this is shown."""
