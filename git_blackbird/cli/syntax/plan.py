@@ -100,6 +100,18 @@ move = CommandSpec(
     Option(
         ["--index"], type=int, help="The position among the parent's children, from 0; the last if not given."
     ),
+    Option(
+        ["--before"],
+        metavar="OTHER",
+        help="Before another task, below the same parent.",
+        shell_complete=complete.all_tasks,
+    ),
+    Option(
+        ["--after"],
+        metavar="OTHER",
+        help="After another task, below the same parent.",
+        shell_complete=complete.all_tasks,
+    ),
 )
 delete = CommandSpec(
     "delete",
@@ -108,6 +120,7 @@ delete = CommandSpec(
     _TASK,
     flag("Delete everything below it too.", "--cascade-children"),
     flag("Remove it from the dependencies of other tasks; drop a pending decision.", "--force"),
+    flag("Only show what would be deleted, and what that takes along.", "-n", "--dry-run"),
 )
 
 
