@@ -42,6 +42,7 @@ from git_blackbird.tui.screens.main import MainScreen
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
+    from git_blackbird.tui.plan_commands import PlanCommands
 
 _EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 1.0
@@ -102,6 +103,12 @@ class BlackbirdApp(AppContext):
         from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
 
         return Commands(self)
+
+    @cached_property
+    def plan_commands(self) -> "PlanCommands":
+        from git_blackbird.tui.plan_commands import PlanCommands  # noqa: PLC0415  # as above
+
+        return PlanCommands(self)
 
     @property
     def is_busy(self) -> bool:
@@ -214,7 +221,29 @@ class BlackbirdApp(AppContext):
             self.open_modal(command(task))
 
     def action_execute(self) -> None:
-        self.commands.execute()
+        self.open_modal(self._execute())
+
+    async def _execute(self) -> None:
+        if await self.plan_commands.agree_to_execute():
+            self.commands.execute()
+
+    def action_add_task(self) -> None:
+        self.open_modal(self.plan_commands.add(self.current))
+
+    def action_edit_task(self) -> None:
+        self._open_for_current(self.plan_commands.edit)
+
+    def action_delete_task(self) -> None:
+        self._open_for_current(self.plan_commands.delete)
+
+    def action_move_task(self) -> None:
+        self._open_for_current(self.plan_commands.move)
+
+    def action_set_deps(self) -> None:
+        self._open_for_current(self.plan_commands.deps)
+
+    def action_graph(self) -> None:
+        self._open_for_current(self.plan_commands.graph)
 
     def action_execute_task(self) -> None:
         if (task := self.current) is not None:

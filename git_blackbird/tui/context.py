@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _WHILE_BUSY = frozenset({"decide", "retry", "review"})
 """These start no agent, and are possible while agents run."""
+_READS = frozenset({"runs", "graph"})
+_EDITS = frozenset({"set_status", "edit_task", "delete_task", "move_task", "set_deps"})
+"""These are possible on every task but one that an agent works on."""
 _COMMANDS = {
     "execute_task": ("execute",),
     "decide": ("decide",),
@@ -120,8 +123,9 @@ class AppContext(ThemedApp, InputGuard):
                 return bool(self.main.required)
             case "execute":
                 return self.can_execute
-            case "runs" | "set_status":
-                return self.current is not None and (action == "runs" or not self._is_running(self.current))
+            case _ if action in _READS | _EDITS:
+                task = self.current
+                return task is not None and (action in _READS or not self._is_running(task))
             case _:
                 commands = _COMMANDS.get(action)
                 may_start = action in _WHILE_BUSY or self.can_execute

@@ -44,6 +44,11 @@ class Modal(ModalScreen[T | None], Generic[T]):
         """Yield what is between the title and the keys."""
         raise NotImplementedError
 
+    @property
+    def has_result(self) -> bool:
+        """Whether it has its result."""
+        return self._is_dismissed
+
     def dismiss_once(self, result: T | None) -> None:
         """Close the screen with a result, unless it has one already."""
         if not self._is_dismissed:

@@ -100,6 +100,8 @@ class PlanTree(ScrollView, can_focus=True):
         self._rows: list[Row] = []
         self._matches: list[int] = []
         self._cursor = 0
+        # A task that the plan will have, and that nobody moved away from.
+        self._awaited: TaskId | None = None
 
     @property
     def current(self) -> Task | None:
@@ -133,15 +135,19 @@ class PlanTree(ScrollView, can_focus=True):
 
         ``active`` are the tasks that agents work on, ``stopped`` the ready ones that may not start.
         """
+        awaited = self._awaited
         is_same = plan is self._plan and stopped == self._stopped
         self._plan, self._active, self._stopped = plan, active, stopped
         if is_same:
             self.refresh()
         else:
             self._update_rows()
+        if awaited is not None:
+            self.select(awaited)
 
     def select(self, task_id: TaskId) -> None:
-        """Move the cursor to a task, removing folds and filters that hide it."""
+        """Move the cursor to a task, removing folds and filters that hide it; to a new one when it comes."""
+        self._awaited = None if task_id in self._plan.tasks else task_id
         if task_id not in self.shown_ids() and task_id in self._plan.tasks:
             self.searched, self.filter_index = "", 0
             self._folded.clear()
@@ -204,6 +210,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _move_to(self, index: int) -> None:
         if not self._rows:
             return
+        self._awaited = None
         old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
         self._scroll_to_cursor()
         for row in {old, self._cursor}:
