@@ -60,7 +60,6 @@ PLAN_EDITS = (
         "deps set TASK DEP...",
         is_shown=False,
     ),
-    KeyAction("G", "graph", "Graph", "what the task waits for, and what it unblocks", is_shown=False),
 )
 """They change the plan itself; a capital letter each, so that none is pressed by mistake."""
 

@@ -242,9 +242,6 @@ class BlackbirdApp(AppContext):
     def action_set_deps(self) -> None:
         self._open_for_current(self.plan_commands.deps)
 
-    def action_graph(self) -> None:
-        self._open_for_current(self.plan_commands.graph)
-
     def action_execute_task(self) -> None:
         if (task := self.current) is not None:
             self.commands.execute(task.id)

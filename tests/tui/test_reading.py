@@ -178,8 +178,10 @@ def test_tabs_show_what_is_known_of_the_task_under_the_cursor(planned: Path) -> 
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("down", "down", "4")
-        await see(app, pilot, "Must be done first", "nothing", "done      guide-use  Task guide-use")
+        await pilot.press("down", "down", "5")
+        await see(app, pilot, "Comes after nothing", "Unblocks 1 task", "guide-use  Task guide-use: done")
+        await pilot.press("4")
+        await see(app, pilot, "faq.md  +1 -0  added", "1 + questions")
         await pilot.press("3")
         await see(app, pilot, "execute success, approved, demo")
         await pilot.press("plus")

@@ -14,9 +14,9 @@ from textual.widgets import Input
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import AttentionItem, attention_items
 from git_blackbird.controller.queries.spent import Spent
-from git_blackbird.controller.queries.status import StatusReport, label, stopped_tasks
+from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
-from git_blackbird.messages.display.graph import PlanGraph
+from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
@@ -213,10 +213,8 @@ class MainScreen(Screen[None]):
         _ = self._history
 
     def _show_graph(self, task: Task) -> None:
-        if self._plan_graph is not None and self.view_state is not None:
-            stopped, plan = stopped_tasks(self.view_state.state), self.view_state.plan
-            lines = self._plan_graph.lines(task, lambda one: label(plan, one, stopped))
-            self.graph.show(lines, task.id)
+        if self._plan_graph is not None:
+            self.graph.show(self._plan_graph.lines(task), task.id)
 
     def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
         """Show the diff of one run of the current task."""
