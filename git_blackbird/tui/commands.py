@@ -39,7 +39,7 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
     Obstacles,
@@ -48,6 +48,7 @@ from git_blackbird.tui.screens.review import (
     ReviewScreen,
 )
 from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.choices import ChoiceItem
 
 
 class Commands:
@@ -239,7 +240,8 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.path_lister))
+        marks = app.review_marks(checkpoint.pair)
+        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.path_lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.show_unsent(task_id, draft.text)

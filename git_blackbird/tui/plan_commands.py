@@ -32,7 +32,7 @@ from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.rules.plan_edits import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.plan_edit import (
     DeleteScreen,
     DepsScreen,
@@ -42,6 +42,7 @@ from git_blackbird.tui.screens.plan_edit import (
     named,
 )
 from git_blackbird.tui.screens.task_form import TaskForm
+from git_blackbird.tui.widgets.choices import ChoiceItem
 
 _MOST_STEPS = 500
 

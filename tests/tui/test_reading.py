@@ -186,7 +186,7 @@ def test_tabs_show_what_is_known_of_the_task_under_the_cursor(planned: Path) -> 
         await see(app, pilot, "execute success, approved, demo")
         await pilot.press("plus")
         await wait_for(pilot, lambda: "execute success" not in screen_text(app))
-        await see(app, pilot, "Task guide-use  guide-use", " 0s ")
+        await see(app, pilot, "Task guide-use  guide-use")
         await pilot.press("tab")
         await see(app, pilot, "execute success, approved, demo")
         await pilot.press("plus", "1")

@@ -9,12 +9,17 @@ from git_blackbird.messages.display.format import (
     MAX_LISTED,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    UsageCost,
     check_lines,
+    check_word,
     counted,
+    format_seconds,
     outside_lines,
     render_cost,
     render_path,
+    render_spent,
     render_totals,
+    run_seconds,
     submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
@@ -70,6 +75,40 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
         *_summary(checkpoint.summary),
+        *_warnings(checkpoint),
+    ]
+
+
+def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
+    run = checkpoint.run
+    if run.provider:
+        yield clean_line(run.provider)
+    seconds = run_seconds(run, run.completed_at or "")
+    if seconds is not None:
+        yield format_seconds(seconds)
+    spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
+    if spent:
+        yield render_spent(spent)
+    if checkpoint.runs > 1:
+        yield f"round {checkpoint.runs}"
+    yield str(run.status)
+    if run.check is not None:
+        yield f"check {check_word(run.check)}"
+    if checkpoint.merged is not None:
+        yield f"reviews: {overall_word(checkpoint.merged)}"
+    if checkpoint.behind:
+        yield f"{checkpoint.behind} more behind this"
+
+
+def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
+    """Return the same without files and snippets, for where the whole diff stands beside it."""
+    return [
+        *_head(checkpoint),
+        *_findings(checkpoint),
+        *_account(checkpoint),
+        *_since_request(checkpoint.since_request),
+        *(() if checkpoint.pair is not None else _summary(checkpoint.summary)),
         *_warnings(checkpoint),
     ]
 

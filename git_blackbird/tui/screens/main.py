@@ -28,7 +28,7 @@ from git_blackbird.tui.widgets.bars import (
     next_item,
     warnings_text,
 )
-from git_blackbird.tui.widgets.line_view import WrappedView
+from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.live_log import LivePane
 from git_blackbird.tui.widgets.plan_tree import PlanTree
 from git_blackbird.tui.widgets.status_line import status_text
@@ -81,7 +81,7 @@ class MainScreen(Screen[None]):
         self.plan_tree = PlanTree(id="tree")
         self.details = TaskDetails(id="details")
         self.live = LivePane(id="live")
-        self.graph = WrappedView(id="graph")
+        self.graph = TextPane(id="graph")
         self.tabs = TabbedPane(_TABS, id="right")
         self.view_state: ViewState | None = None
         self.required: tuple[AttentionItem, ...] = ()
