@@ -52,7 +52,7 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await see(app, pilot, "Task review checkpoint", "A a.txt  +1 -0", "5. View full diff")
+        await see(app, pilot, "ACTION REQUIRED", "  A a.txt ", " +1 -0", "5. View full diff")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
         await pilot.press("j", "enter")
@@ -103,7 +103,7 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
         await pilot.press(*["pagedown"] * 30)
         await see(app, pilot, "200 + line 199")
         await pilot.press("v")
-        await see(app, pilot, "Review summary:")
+        await see(app, pilot, "Run status: success")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 

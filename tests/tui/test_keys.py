@@ -14,6 +14,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff_view import DiffView
 from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
@@ -109,9 +110,11 @@ def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
 def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
-        choices = app.screen.query_one(OptionList)
-        said, diff = app.screen.query_one("#summary-view"), app.screen.query_one(DiffView)
-        await moves(pilot, lambda: choices.highlighted or 0, ("down", "j", "5"), ("up", "k", "1"))
+        choices = app.screen.query_one(ChoiceRow)
+        said, diff = app.screen.query_one("#overview"), app.screen.query_one(DiffView)
+        await pilot.resize_terminal(80, 12)
+        forth, back = ("down", "j", "right", "5"), ("up", "k", "left", "1")
+        await moves(pilot, lambda: choices.cursor, forth, back)
         await scrolls(pilot, said)
         await pilot.press("v")
         await wait_for(pilot, lambda: "added" in screen_text(app))

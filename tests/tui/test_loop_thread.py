@@ -160,7 +160,7 @@ def test_the_agent_of_new_runs_is_chosen(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "say Hello."))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("n")
+        await pilot.press("o")
         await wait_for(pilot, lambda: "1. claude  git config (local)" in screen_text(app))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: app.chosen_agent == "demo")

@@ -229,7 +229,7 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, f"Action required (1): [a] opens alpha: decision on run {run_id}")
         await pilot.press("end", "a")
-        await see(app, pilot, "Action required: your decision on alpha")
+        await see(app, pilot, "ACTION REQUIRED  your decision on alpha")
         await pilot.press("escape")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert app.current is not None

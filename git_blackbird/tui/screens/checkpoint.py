@@ -43,9 +43,12 @@ from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
-_KEYS = "enter chooses, tab goes on, v diff, ] [ files, n N hunks, m read, o leave out, ? keys, esc goes back"
+_KEYS = (
+    "enter chooses, tab goes on, v diff, ][ files, nN hunks, m read, o leave out, ? keys, esc leaves it open"
+)
 _AFTER_REQUEST = ", i since your request, I all"
 _STACKED_BELOW = 80
+_SHORT_BELOW = 18
 
 
 class CheckpointScreen(ScrollsText, Modal[Reply]):
@@ -127,7 +130,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def on_resize(self) -> None:
         """Put files and diff beside each other, or one above the other where there are few columns."""
-        self.query_one("#review").set_class(self.size.width < _STACKED_BELOW, "stacked")
+        self.set_class(self.size.width < _STACKED_BELOW, "stacked")
+        self.set_class(self.size.height < _SHORT_BELOW, "short")
 
     def action_choice(self, digit: str) -> None:
         """Go to a choice, wherever the focus is."""

@@ -223,7 +223,10 @@ class MainScreen(Screen[None]):
         self._history.diff.view.focus()
 
     def action_other_pane(self) -> None:
-        if self.plan_tree.has_focus:
+        is_right = self.plan_tree.has_focus
+        # What is not shown cannot take the focus.
+        self._lay_out(is_right=is_right)
+        if is_right:
             self.focus_pane()
         else:
             self.plan_tree.focus()
@@ -260,27 +263,25 @@ class MainScreen(Screen[None]):
     def action_zoom(self) -> None:
         """Give all the room to the side that has the focus, or show both again."""
         self._is_zoomed = not self._is_zoomed
-        self._lay_out()
+        self._lay_out(is_right=self.tabs.has_focus_within)
 
     def action_split(self, steps: int) -> None:
         """Move the border between the plan and the other pane."""
         self._share = max(_LEAST, min(_MOST, self._share + steps * _STEP))
         self._is_zoomed = False
-        self._lay_out()
+        self._lay_out(is_right=self.tabs.has_focus_within)
 
     def on_resize(self, event: events.Resize) -> None:
         del event
-        self._lay_out()
+        self._lay_out(is_right=self.tabs.has_focus_within)
 
-    def on_descendant_focus(self) -> None:
-        if self._is_zoomed:
-            self._lay_out()
+    def _lay_out(self, *, is_right: bool) -> None:
+        """Put the panes beside each other, or one above the other where there are few columns.
 
-    def _lay_out(self) -> None:
-        """Put the panes beside each other, or one above the other where there are few columns."""
+        ``is_right``: zoomed, the pane beside the plan is shown.
+        """
         is_stacked = self.size.width < _STACKED_BELOW
         self.query_one("#panes").styles.layout = "vertical" if is_stacked else "horizontal"
-        is_right = self.tabs.has_focus_within
         for pane, share, is_other in (
             (self.plan_tree, self._share, is_right),
             (self.tabs, 100 - self._share, not is_right),
@@ -307,6 +308,7 @@ class MainScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """Go back to the plan and to both panes; there, clear the search."""
+        self._lay_out(is_right=False)
         box = self.query_one("#search", Input)
         if self.plan_tree.has_focus and self._is_zoomed:
             self.action_zoom()

@@ -1,7 +1,7 @@
 """A choice among a few items, as a list or in a row; a text that is typed at it never chooses."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -16,6 +16,15 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from git_blackbird.model.base.sanitize import clean_line
+
+# Textual takes styles and component classes from the first base that is a widget.
+if TYPE_CHECKING:
+    _Mixed = Widget
+else:
+
+    class _Mixed:
+        pass
+
 
 T = TypeVar("T")
 _LONGEST = 2_000
@@ -34,7 +43,7 @@ class ChoiceItem(NamedTuple, Generic[T]):
     takes_text: bool = False
 
 
-class Choices(Widget, Generic[T]):
+class Choices(_Mixed, Generic[T]):
     """What a list and a row of items have in common: a digit moves the cursor to its item, j and k by one.
 
     Any other letter that is no key of the screen begins a text. From there on, no key of that text moves the
@@ -172,7 +181,7 @@ def _line(number: int, item: ChoiceItem[T]) -> Text:
     return line.append(f"  {remark}", "dim") if remark else line
 
 
-class ChoiceRow(Choices[T], Generic[T], can_focus=True):
+class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
     """The items beside each other, in as many lines as they need."""
 
     class Chosen(Message):

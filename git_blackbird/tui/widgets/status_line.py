@@ -73,6 +73,8 @@ def _rest(overview: StatusReport) -> Iterator[str]:
     waiting = sum(1 for _ in attention_items(overview))
     if waiting:
         yield f"{waiting} wait" if waiting > 1 else "1 waits"
+    if failed := overview.counts[Status.FAILED]:
+        yield f"{failed} failed"
     if overview.ready:
         yield f"{len(overview.ready)} ready"
     if overview.approving:
