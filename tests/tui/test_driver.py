@@ -154,7 +154,7 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.wait_for("A a.txt ", TAKES_KEYS)
     for columns, lines in ((120, 40), (40, 12), (80, 24)):
         tmux.resize(columns, lines)
-        tmux.wait_for("ACTION REQUIRED", "4. Reject changes", "━" * (columns - 40))
+        tmux.wait_for("ACTION REQUIRED", "4. Reject changes", "─" * (columns - 40))
     tmux.press("3", "Enter")
     tmux.wait_for("What should change?")
     tmux.press("Say two.")

@@ -157,10 +157,10 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
 
 
 def _title(run: Run) -> Text:
-    """What a run was, with its id last: most people look for the newest one that failed."""
+    """What became of a run first, its id last: on a narrow pane the line is cut."""
     said = (
-        f"{format_moment(run.started_at)}  {run.run_type} {run.status}, {format_decision(run)}, "
-        f"{clean_line(run.provider)}, {format_cost(run.cost_usd)}"
+        f"{run.run_type} {run.status}, {format_decision(run)}, {clean_line(run.provider)}, "
+        f"{format_cost(run.cost_usd)}  {format_moment(run.started_at)}"
     )
     return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")
 
