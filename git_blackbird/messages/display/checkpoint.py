@@ -93,6 +93,8 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         yield StyledLine(
             f"Reviews: {overall_word(checkpoint.merged)}", Style.PLAIN if is_clear else Style.WARNING
         )
+    if checkpoint.conflict is not None:
+        yield StyledLine(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
     if facts := list(_facts(checkpoint)):
         yield StyledLine(", ".join(facts), Style.FAINT)
     if run.worktree is not None:
@@ -219,6 +221,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     yield from _bulleted(
         "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
     )
+    edited = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
     yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
     yield from _bulleted(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING

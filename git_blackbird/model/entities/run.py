@@ -407,10 +407,16 @@ class Run(RunFields):
 
     @property
     def change_elsewhere(self) -> TreePair | None:
-        """What the task's runs did up to this one in a worktree of its own; None for one in place."""
+        """What the task's runs did up to this one in a worktree of its own; None for one in place.
+
+        What a decision was about counts: a part of it, or with edits of a person's.
+        """
         is_known = self.worktree is not None and self.worktree_base is not None
         if not is_known or self.head_tree is None:
             return None
+        decided = self.decided_trees or {}
+        if self.landing is not LandingState.LANDED and {"base", "head"} <= decided.keys():
+            return TreePair(decided["base"], decided["head"])
         return TreePair(self.worktree_base or "", self.head_tree)
 
     @property
