@@ -140,6 +140,19 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 
+def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run whose change is to be rejected and taken back: one with a decision due, or landed.
+
+    Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    is_there = run is not None and run.landing_pair is not None and run.undone_at is None
+    if run is None or not is_there or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    return run
+
+
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
     if not run.is_pending:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -19,8 +18,9 @@ from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
+from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
 from git_blackbird.model.entities.change import TreePair
@@ -32,9 +32,6 @@ from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import LandingEnded
 
 _TRIES = 3
-_IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
-_BEYOND_LINK = "a symbolic link is in its path"
-_REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _EDITED = "it was edited at the same moment"
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
 AGAIN = "resolve that; `git blackbird execute` goes on with it"
@@ -88,7 +85,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
         if taken.tree == known:
             left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
             left = {path: reason for path, reason in left.items() if path in expected}
-            left |= _obstacles(repo.top, trees, known, merge.tree, expected)
+            left |= find_obstacles(repo.top, trees, TreePair(known, merge.tree), expected)
             return Landing(known, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
@@ -113,23 +110,6 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
         return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
 
     return update_run(workspace, run, complete)
-
-
-def _obstacles(
-    top: Path, trees: TreeStore, now: str, after: str, expected: Mapping[bytes, Signature]
-) -> dict[bytes, str]:
-    """Find what writing these paths would destroy, or cannot bring over."""
-    left = {}
-    for path, signature in expected.items():
-        if any((top / os.fsdecode(parent)).is_symlink() for parent in parents(path)):
-            left[path] = _BEYOND_LINK
-            continue
-        here, there = trees.entry(now, path), trees.entry(after, path)
-        if SUBMODULE in {entry.mode for entry in (here, there) if entry is not None}:
-            left[path] = _REPOSITORY
-        elif here is None and signature:
-            left[path] = _IN_THE_WAY
-    return left
 
 
 def land(
@@ -170,7 +150,8 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
         return dict.fromkeys(edited, _EDITED)
     save_run_ref(repo, run.id, *landing.pair, "landing")
     if expected:
-        update_run(workspace, run, lambda stored: stored.with_fields(RunFields(landing_begun=True)))
+        begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
+        update_run(workspace, run, lambda stored: stored.with_fields(begun))
     seconds = float(workspace.config.snapshot.timeout_seconds)
     return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
 

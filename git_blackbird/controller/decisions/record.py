@@ -26,6 +26,7 @@ from git_blackbird.controller.decisions.checkpoint import (
     diverged_in,
     find_approvable,
     find_pending,
+    find_undoable,
     other_branch,
     why_not_resumable,
     worktree_tree,
@@ -147,9 +148,11 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     is_approval = decision.state in APPROVALS
     if is_approval:
         run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+    elif decision.undoes:
+        run = find_undoable(state, task.id, run_id)
     else:
         run = find_pending(state, task.id, run_id)
-    if not is_approval:
+    if not is_approval and not decision.undoes:
         require_landed_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
@@ -165,7 +168,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     if is_approval and workspace.commits_approvals and not is_empty and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **said._asdict())
-    _require_undone(state, run)
+    if not decision.undoes:
+        _require_undone(state, run)
     worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
     decided, after = _save(workspace, run, decision, pair)

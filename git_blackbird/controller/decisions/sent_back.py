@@ -70,7 +70,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     trees = None if merged is None else merged._asdict()
     if sent >= most or obstacle is not None:
         if merged is not None and reason.check is None:
-            run = _with_merge(workspace, run, merged)
+            _show_merge(workspace, run, merged)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
         return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", reason.check)
     if merged is not None:
@@ -85,16 +85,12 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
 
 
-def _with_merge(workspace: Workspace, run: Run, merged: TreePair) -> Run:
+def _show_merge(workspace: Workspace, run: Run, merged: TreePair) -> None:
     """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
     place = place_of(workspace, run)
-    if place is None:
-        return run
-    with suppress(BlackbirdError):  # the change is as it was, and can be merged again
-        bring_merge(workspace, run, place.repo, merged.base)
-    return update_run(
-        workspace, run, lambda stored: stored.with_fields(RunFields(landing_trees=merged._asdict()))
-    )
+    if place is not None:
+        with suppress(BlackbirdError):  # the change is as it was, and can be merged again
+            bring_merge(workspace, run, place.repo, merged.base)
 
 
 def _way_out(run: Run, reason: Reason) -> str:

@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.merged_places import has_merge
+from git_blackbird.controller.runs.merged_places import merge_in
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.linked import unmerged_paths
-from git_blackbird.git.worktree.saved_trees import load_run_ref
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.run import LandingState, Run
 
@@ -31,13 +30,13 @@ def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     if change is None or place is None:
         return None
     tree = snapshot(place, since=run.head_tree).tree
-    if not has_merge(run, place.repo):
+    merged = merge_in(run, place.repo)
+    if merged is None:
         if tree in {run.head_tree, change.head} or run.worktree_base is None or run.head_tree is None:
             return None
         return _edits(workspace, TreePair(run.worktree_base, tree), run.head_tree)
-    merged, base = load_run_ref(workspace.repo, run.id, "landing-merge"), (run.landing_trees or {})["base"]
-    pair = TreePair(base, tree)
-    if merged is None or pair == change:
+    pair = TreePair(merged.base, tree)
+    if pair == change:
         return None
     is_untouched = tree == merged.head and bool(unmerged_paths(place.repo))
     return None if is_untouched else _edits(workspace, pair, merged.head)

@@ -25,6 +25,7 @@ from git_blackbird.model.rules.next_action import (
     AskQuestions,
     CallScope,
     ContinueRun,
+    FinishUndo,
     Idle,
     LandChange,
     NextAction,
@@ -189,7 +190,7 @@ def _holds(action: NextAction) -> frozenset[str]:
     match action:
         case PendingDecision() | AskQuestions() | AskPaused():
             return frozenset({_PERSON})
-        case LandChange():
+        case LandChange() | FinishUndo():
             return frozenset({_WORKTREE})
         case ReviewParent():
             # It looks at the user's worktree, where nothing may land meanwhile.

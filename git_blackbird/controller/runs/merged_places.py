@@ -46,9 +46,10 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     move_base(linked, base_commit(workspace, run.task_id, base), merge.unmerged)
 
 
-def has_merge(run: Run, linked: Repository) -> bool:
-    """Whether the worktree of a run has been brought to the merge that its landing stopped at."""
-    return run.landing_trees is not None and base_tree(linked) == run.landing_trees.get("base")
+def merge_in(run: Run, linked: Repository) -> TreePair | None:
+    """Return the merge that the worktree of a run was brought to, with what it stands on; None if to none."""
+    merged = load_run_ref(linked, run.id, "landing-merge")
+    return merged if merged is not None and base_tree(linked) == merged.base else None
 
 
 def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, has_merge
+from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
@@ -93,7 +93,8 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
         base = (run.landing_trees or {}).get("base")
         if run.requested_by == BY_LANDING and base is not None:
             bring_merge(workspace, run, linked, base)
-        return Place(workspace.working_in(linked), base if has_merge(run, linked) else run.worktree_base)
+        merged = merge_in(run, linked)
+        return Place(workspace.working_in(linked), run.worktree_base if merged is None else merged.base)
     _give_up(workspace, run.task_id, folder)
     return _make(workspace, run.task_id, folder)
 

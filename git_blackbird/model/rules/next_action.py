@@ -97,6 +97,10 @@ class LandChange(RunAction):
     """Bring the accepted change of a task from its worktree into the user's."""
 
 
+class FinishUndo(RunAction):
+    """Complete an undo or a redo that was interrupted."""
+
+
 class ReviewChange(RunAction):
     """Review the change of a successful run before anyone decides on it."""
 
@@ -153,6 +157,7 @@ NextAction = (
     ApplyChangeRequest
     | CheckChange
     | LandChange
+    | FinishUndo
     | ReviewChange
     | PendingDecision
     | AskQuestions
@@ -173,6 +178,7 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
 
 def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what the runs there are require, in the order in which it is done."""
+    yield from _undos(state, call)
     yield from change_requests(state, call)
     yield from (CheckChange(task, run) for task, run in _open_runs(state, call) if run.is_check_due)
     yield from _reviews_of_changes(state, call)
@@ -223,6 +229,13 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
             and is_decision_alive(task, run)
         ):
             yield ApplyChangeRequest(task, run)
+
+
+def _undos(state: PlanState, call: CallScope) -> Iterator[FinishUndo]:
+    for task_id, history in sorted(state.open_histories.items()):
+        begun = next((run for run in history.recent if run.undo_begun is not None), None)
+        if begun is not None and call.covers(task_id) and task_id in state.plan.tasks:
+            yield FinishUndo(state.plan.tasks[task_id], begun)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

@@ -1,16 +1,21 @@
 """Stories of tasks that work in worktrees of their own, and of how their changes land."""
 
+import itertools
 import os
 import stat
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.decisions.export import create_task_branch
+from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
+from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.entities.check import CheckOutcome
@@ -20,6 +25,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop, StopReason
+from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -617,6 +623,85 @@ def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
     undo_task(open_at(demo), "a")
     assert git(demo, "status", "--short") == "?? x.txt"
+
+
+def land_in_part(repo: Path) -> None:
+    """Leave things as after a system that refused the second file."""
+    pending(repo, "write x.txt one\nwrite y.txt two")
+    record_decision(open_at(repo), "a", APPROVE)
+    run, store = last(repo, "a"), store_at(repo)
+    merge = merge_change(open_at(repo), run).pair._asdict()
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(RunFields(landing_begun=True, landing_trees=merge)))
+    write(repo, {"x.txt": "one\n"})
+
+
+def note(repo: Path, fields: RunFields) -> None:
+    run, store = last(repo, "a"), store_at(repo)
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(fields))
+
+
+@pytest.mark.parametrize("is_rejected", [False, True])
+def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_rejected: bool) -> None:
+    land_in_part(demo)
+    if is_rejected:
+        note(demo, RunFields(landing=LandingState.BLOCKED).awaiting_decision("2026-01-01T00:00:00Z"))
+        with pytest.raises(RequestError, match="the change of a has landed in part"):
+            record_decision(open_at(demo), "a", REJECT)
+        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    undo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == ""
+    assert status(demo, "a") is Status.FAILED
+    assert create_task_branch(open_at(demo), "a", "kept").summary.files == ("x.txt", "y.txt")
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == ""
+    redo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+
+
+def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -> None:
+    commit(demo, {"b.txt": LINES})
+    put_plan(demo, leaf("a", "append a.txt more\nappend b.txt more"))
+    execute(demo)
+    for act, command, left in ((undo_task, "undo", 0), (redo_task, "redo", 2)):
+        killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
+        # Until one of both files is written.
+        assert any(len(git(demo, "status", "--short").splitlines()) == 1 for _ in killed)
+        report = build_overview(open_at(demo))
+        assert [next_verdict(run) for _, run in report.to_review] == [f"its {command} was interrupted"]
+        assert execute(demo).reason is StopReason.COMPLETED
+        assert len(git(demo, "status", "--short").splitlines()) == left
+        assert last(demo, "a").undo_begun is None
+
+
+@pytest.mark.parametrize(
+    ("there", "reason"),
+    [
+        ("ignored.txt", "a file that git ignores"),
+        ("ignored.txt/inside.txt", "a folder with files that git ignores"),
+    ],
+)
+def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
+    demo: Path, there: str, reason: str
+) -> None:
+    target = "ignored.txt" if "/" in there else "ignored.txt/new.txt"
+    by_command(demo, f"mkdir -p $(dirname {target}); echo theirs >{target}; echo a >a.new; git add -f .")
+    pending(demo, "")
+    write(demo, {there: "mine\n"})
+    person = Person([APPROVE])
+    execute(demo, person)
+    assert last(demo, "a").landing is LandingState.BLOCKED
+    ((_, _, (text,)),) = landings(person)
+    assert text.startswith(f"{target}: {reason}")
+    assert (demo / there).read_text() == "mine\n"
+    assert not (demo / "a.new").exists()
+    record_decision(open_at(demo), "a", replace(APPROVE, only=("a.new",)))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert (demo / "a.new").read_text() == "a\n"
+    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    undo_task(open_at(demo), "a")
+    assert not (demo / "a.new").exists()
 
 
 def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path) -> None:

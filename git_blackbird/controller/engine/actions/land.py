@@ -24,7 +24,7 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.cli_hints import EXECUTE
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
@@ -93,7 +93,9 @@ def _finish(
 ) -> LandingEnded | None:
     workspace, run = engine.workspace, action.run
     if landing.left:
-        return block(workspace, run, listed(landing.left))
+        way_out = task_command("decide", run.task_id, " --approve --files PATH")
+        hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
+        return block(workspace, run, f"{listed(landing.left)}{hint}")
     if landing.merge.conflicts:
         return send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
     if check is not None and check.outcome is CheckOutcome.FAILED:
