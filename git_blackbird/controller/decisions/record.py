@@ -201,7 +201,8 @@ def _decided_change(
     else:
         runs = workspace.runs_to_decide(history)
         whole = decision.shown or change_of(workspace, state, run, runs)[0]
-        edits = find_edits(workspace, run) if decision.shown is None else None
+        is_kept = decision.shown is None and decision.state is not DecisionState.REJECTED
+        edits = find_edits(workspace, run) if is_kept else None
     if edits is not None:
         whole = edits.pair
     if decision.state in APPROVALS and run.blocked_landing is not None:

@@ -146,7 +146,7 @@ class Scheduler:
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
             except BlackbirdError as error:
-                self._faults[job.task_id] = error
+                self._faults[job.task_id], error.is_told = error, True
                 self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
                 continue
             if stop is not None:

@@ -162,12 +162,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
 
     Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
     """
-    taken = snapshot(workspace.working_in(linked))
-    if taken.left_out:
-        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
-        raise RequestError(
-            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
-        )
+    taken = take_whole(workspace, linked)
     environment, stray = workspace.environment, stray_commit(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
@@ -179,6 +174,17 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
     return f"refs/blackbird/worktrees/{name}" if is_edited and runs else None
+
+
+def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
+    """Return a snapshot that has every file of a task's worktree. Raises RequestError, SnapshotError."""
+    taken = snapshot(workspace.working_in(linked))
+    if taken.left_out:
+        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
+        raise RequestError(
+            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
+        )
+    return taken
 
 
 def _known_trees(workspace: Workspace, run: Run) -> set[str | None]:

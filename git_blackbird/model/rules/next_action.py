@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
@@ -16,6 +17,7 @@ from git_blackbird.model.rules.attention import (
     paused_runs,
     pending_decisions,
 )
+from git_blackbird.model.rules.named_paths import named_paths, overlaps
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,
@@ -28,6 +30,8 @@ from git_blackbird.model.rules.state import (
 )
 
 REVIEW_TRIES = 2
+# So many ready leaves are looked at for one that goes well with what is at work.
+_CHOICES = 50
 _LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
@@ -213,11 +217,17 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
+    """Return the next ready leaf: one that names no file of what is at work comes before those that do."""
     if not call.may_start:
         return None
     waiting = (task for task in state.plan.leaves() if task.status == Status.TODO and call.covers(task.id))
     here = (task for task in waiting if task.id not in call.elsewhere)
-    return next((StartTask(task) for task in here if may_start(state, task)), None)
+    ready = [*islice((task for task in here if may_start(state, task)), _CHOICES if call.busy else 1)]
+    at_work = (state.plan.tasks[task_id] for task_id in call.busy if task_id in state.plan.tasks)
+    taken = frozenset[str]().union(*map(named_paths, at_work))
+    apart = (task for task in ready if not overlaps(named_paths(task), taken))
+    task = next(apart, None) or next(iter(ready), None)
+    return None if task is None else StartTask(task)
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
