@@ -85,7 +85,8 @@ class DecisionResult:
     @property
     def said(self) -> tuple[str, ...]:
         """What else there is to say of it, a line each."""
-        kept = "its run keeps it" if self.run.worktree is not None else "it stays in your worktree"
+        is_elsewhere = self.run.worktree is not None
+        kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
             *(

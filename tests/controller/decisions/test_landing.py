@@ -573,7 +573,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     result = record_decision(open_at(demo), "b", replace(APPROVE, only=("z.txt",)))
     assert result.said == (
         "with what was edited in its worktree after the run: z.txt",
-        "left out, its run keeps it: y.txt",
+        f"left out, run {last(demo, 'b').id} keeps it: y.txt",
     )
     execute(demo)
     assert git(demo, "status", "--short") == "?? x.txt\n?? z.txt"
