@@ -14,6 +14,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.timer import Timer
 from textual.widgets import OptionList
 
+from git_blackbird.tui.widgets.choices import Choices
+
 PAUSE_KEY = "ctrl+c"
 _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
 """They decide nothing."""
@@ -82,7 +84,7 @@ class InputGuard(App[None]):
         if self._is_opening or self._pause is None or isinstance(event, events.Paste):
             return self._is_opening
         if isinstance(event, events.Key):
-            begins_text = event.is_printable and isinstance(self.focused, OptionList)
+            begins_text = event.is_printable and isinstance(self.focused, OptionList | Choices)
             return begins_text or event.key in self.choosing_keys
         return True
 

@@ -37,6 +37,10 @@ class QuickApp(BlackbirdApp):
 
     pause_seconds = 0.0
 
+    def action_execute(self) -> None:
+        """Start at once; what is shown before is tested in test_plan_edits.py."""
+        self.commands.execute()
+
 
 def drive(
     repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = QuickApp

@@ -27,7 +27,7 @@ def planned(repo: Path) -> Path:
 
 def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     tmux.press("e")
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     # Pressed twice, both are read at once.
@@ -41,7 +41,7 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
 
 def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> None:
     tmux.open_below_git(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     tmux.press("n")
     tmux.wait_for("Agent for new runs")
     # Pressed twice, both are read at once.
@@ -62,7 +62,7 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
     configure(planned, reviews__mode="parallel", execution__stopGraceSeconds="0")
     put_plan(planned, leaf("alpha", "write a.txt one\nspec-sleep 600\ncode-sleep 600"))
     tmux.open(planned)
-    tmux.wait_for("1 task: 1 todo (1 ready)")
+    tmux.wait_for("] 0/1 · ")
     tmux.press("e")
     tmux.wait_for("spec review of alpha  Task", "code review of alpha  Task")
     for key in keys:
@@ -80,7 +80,7 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
 
 def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     tmux.press("e")
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     tmux.press("3", "Enter")
@@ -105,7 +105,7 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     hook.chmod(0o755)
     before = git(planned, "rev-parse", "HEAD")
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     for key, said in (("e", "not approved: its commit"), ("d", "interrupting the commit")):
         tmux.press(key)
         tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
@@ -146,7 +146,7 @@ def wait_for_file(path: Path) -> str:
 
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     tmux.press("e")
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     for columns, lines in ((120, 40), (40, 12), (80, 24)):
@@ -170,11 +170,11 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
 
 def test_what_is_typed_in_one_go_is_for_what_the_first_key_opens(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)", "q Quit")
+    tmux.wait_for("] 0/2 · ", "q Quit")
     tmux.press("/", "bet")
-    tmux.wait_for("search: bet")
+    tmux.wait_for("search bet: ")
     tmux.press("Escape")
-    tmux.wait_for("alpha", without="search: bet")
+    tmux.wait_for("alpha", without="search bet: ")
     tmux.press("n", "e")
     tmux.wait_for("Agent for new runs")
     tmux.press("Escape")

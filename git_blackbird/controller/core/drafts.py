@@ -19,6 +19,9 @@ from git_blackbird.storage.files import SaveError
 
 _SAVE_SECONDS = 0.2
 _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
+_FORM, _NEW_FORM = "form", "new-form"
+# Its text lies with no task: the name of its file is used for nothing else.
+NO_TASK = TaskId("_")
 
 
 class Draft:
@@ -112,6 +115,10 @@ class Drafts:
     def reason(self, task_id: TaskId) -> Draft:
         """Return why the review of a parent is to be dismissed."""
         return self._open(task_id, _REASON)
+
+    def form(self, task_id: TaskId | None) -> Draft:
+        """Return the form of a task that is not saved yet; None for a new one."""
+        return self._open(NO_TASK, _NEW_FORM) if task_id is None else self._open(task_id, _FORM)
 
     def _open(self, task_id: TaskId, name: str) -> Draft:
         draft = self._drafts.get((task_id, name))
