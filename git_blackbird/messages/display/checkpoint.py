@@ -126,6 +126,8 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
         yield StyledLine(f"Check: {lines[0]}", tone)
         yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
+    if checkpoint.conflict is not None:
+        yield StyledLine(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
 
 
 def _findings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
@@ -263,6 +265,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     yield from _bulleted(
         "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
     )
+    edited = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
     yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
     yield from _bulleted(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING
