@@ -28,7 +28,7 @@ def planned(repo: Path) -> Path:
 def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
+    tmux.execute()
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     # Pressed twice, both are read at once.
     tmux.press("Enter", "Enter")
@@ -63,7 +63,7 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
     put_plan(planned, leaf("alpha", "write a.txt one\nspec-sleep 600\ncode-sleep 600"))
     tmux.open(planned)
     tmux.wait_for("1 task: 1 todo (1 ready)")
-    tmux.press("e")
+    tmux.execute()
     tmux.wait_for("spec review of alpha  Task", "code review of alpha  Task")
     for key in keys:
         tmux.press(key)
@@ -81,7 +81,7 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
 def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
+    tmux.execute()
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     tmux.press("3", "Enter")
     tmux.wait_for("What should change?")
@@ -106,8 +106,9 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     before = git(planned, "rev-parse", "HEAD")
     tmux.open(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    for key, said in (("e", "not approved: its commit"), ("d", "interrupting the commit")):
-        tmux.press(key)
+    starts = (tmux.execute, "not approved: its commit"), (partial(tmux.press, "d"), "interrupting the commit")
+    for start, said in starts:
+        start()
         tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
         tmux.press("Enter")
         pid = int(wait_for_file(planned / ".git" / "at-work"))
@@ -147,7 +148,7 @@ def wait_for_file(path: Path) -> str:
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
+    tmux.execute()
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     for columns, lines in ((120, 40), (40, 12), (80, 24)):
         tmux.resize(columns, lines)
