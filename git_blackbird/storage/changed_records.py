@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import RecordError
@@ -20,23 +21,31 @@ def changed_records(store: Store, moment: int) -> Iterator[Found]:
     store.ledger.refresh()
     for task_id in store.records.tasks():
         for folder in (store.paths.task_runs(task_id), store.paths.task_reviews(task_id)):
-            yield from _changed_in(store, folder, task_id, moment)
+            try:
+                descriptor = open_folder(store.paths.state_root, str(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                break
+            except OSError as error:
+                yield RecordError(str(folder), error.strerror or str(error))
+                break
+            try:
+                yield from _changed_in(store, _OpenFolder(folder, descriptor, task_id), moment)
+            finally:
+                os.close(descriptor)
 
 
-def _changed_in(store: Store, folder: Path, task_id: TaskId, moment: int) -> Iterator[Found]:
-    try:
-        descriptor = open_folder(store.paths.state_root, str(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        yield RecordError(str(folder), error.strerror or str(error))
-        return
-    try:
-        for name in sorted(os.listdir(descriptor)):
-            if name.endswith(ENDING) and _is_changed_file(name, descriptor, moment):
-                yield load_record(store.ledger, f"{folder}/{name}", task_id, descriptor)
-    finally:
-        os.close(descriptor)
+class _OpenFolder(NamedTuple):
+    """An open folder of a task's records."""
+
+    path: Path
+    descriptor: int
+    task_id: TaskId
+
+
+def _changed_in(store: Store, folder: _OpenFolder, moment: int) -> Iterator[Found]:
+    for name in sorted(os.listdir(folder.descriptor)):
+        if name.endswith(ENDING) and _is_changed_file(name, folder.descriptor, moment):
+            yield load_record(store.ledger, f"{folder.path}/{name}", folder.task_id, folder.descriptor)
 
 
 def _is_changed_file(name: str, folder: int, moment: int) -> bool:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +13,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
-from git_blackbird.errors import BlackbirdError, error_notes
+from git_blackbird.errors import BlackbirdError, RequestError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
@@ -20,7 +21,7 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.tui.driver import InputGuard
+from git_blackbird.tui.driver import InputGuard, ResilientDriver
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
@@ -155,6 +156,12 @@ class AppContext(ThemedApp, InputGuard):
                 for above in self.screen_stack[: self.screen_stack.index(screen) : -1]:
                     _ = above.dismiss()
                 screen.dismiss_once(None)
+
+    def lend_terminal(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program until the block ends. Raises RequestError if there is none."""
+        if not isinstance(self._driver, ResilientDriver):
+            raise RequestError("there is no terminal for an editor")
+        return self._driver.lent()
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(

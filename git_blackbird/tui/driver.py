@@ -4,8 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from textual import events
@@ -14,6 +14,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.timer import Timer
 from textual.widgets import OptionList
 
+from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.tui.widgets.choices import Choices
 
 PAUSE_KEY = "ctrl+c"
@@ -149,6 +150,26 @@ class ResilientDriver(LinuxDriver):
     def can_suspend(self) -> bool:
         """Whether a shell can resume this process; the session leader has none."""
         return os.getpgrp() != os.getsid(0)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Give the terminal to another program until it ends; nothing else happens meanwhile.
+
+        Ctrl+C is that program's, and ctrl+z stops both: a shell waits for the whole group.
+        """
+        self.suspend_application_mode()
+        self._has_released = True
+        before = {
+            signal.SIGTSTP: signal.signal(signal.SIGTSTP, signal.SIG_DFL),
+            signal.SIGCONT: signal.signal(signal.SIGCONT, signal.SIG_IGN),
+        }
+        try:
+            with signals_to_program():
+                yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._resume()
 
     def _handle_stop(self, *_: object) -> None:
         # In the event loop: the signal may arrive while the screen is being written.

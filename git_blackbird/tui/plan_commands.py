@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 
-from textual.app import SuspendNotSupported
-
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.dry_run import DryRun, forecast
 from git_blackbird.controller.plan.deletion import delete_as_shown, preview_deletion
@@ -84,13 +82,9 @@ class PlanCommands:
 
     def _edit_in_editor(self, workspace: Workspace, task_id: TaskId) -> None:
         """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
-        try:
-            with self._app.suspend():
-                result = edit_in_editor(workspace, task_id, lambda _: False)
-        except SuspendNotSupported:
-            self._app.log_and_notify("this terminal cannot be given to an editor", is_good=False)
-        else:
-            self._say_edited(result)
+        with self._app.lend_terminal():
+            result = edit_in_editor(workspace, task_id, lambda _: False)
+        self._say_edited(result)
 
     async def delete(self, task: Task) -> None:
         """Show what a deletion takes along, and delete what was shown."""

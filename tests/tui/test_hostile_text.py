@@ -58,6 +58,13 @@ def test_whatever_a_plan_says_is_shown_harmlessly(repo: Path, texts: list[str]) 
         for key in ("down", "down", "down", "tab", "pagedown", "s"):
             assert_harmless(app)
             await pilot.press(key)
+        await pilot.press("escape", "tab")
+        for key in "EDMBG":
+            await pilot.press(key)
+            await wait_for(pilot, lambda: app.screen is not app.main)
+            assert_harmless(app)
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.resize_terminal(41, 13)
         await pilot.pause()
         assert_harmless(app)

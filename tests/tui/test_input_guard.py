@@ -14,19 +14,13 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScree
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import PATIENCE_SECONDS, QuickApp, drive, screen_text, see, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, StartingApp, drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 LEFT, RIGHT = 1, 3
 
 
-class GuardedApp(QuickApp):
-    """Ignores keys for as long as a person's application does."""
-
-    pause_seconds = BlackbirdApp.pause_seconds
-
-
-class PatientApp(QuickApp):
+class PatientApp(StartingApp):
     """Ignores keys for longer than a test takes, until the test ends that itself."""
 
     pause_seconds = 3600.0
@@ -86,7 +80,7 @@ def test_keys_pressed_all_the_time_do_not_keep_a_checkpoint_from_being_decided(p
             assert time.monotonic() < deadline, screen_text(app)
             await pilot.press("j", "1", "enter")
 
-    drive(planned, session, kind=GuardedApp)
+    drive(planned, session, kind=StartingApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
@@ -128,7 +122,7 @@ def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
 
-    drive(planned, session, kind=GuardedApp)
+    drive(planned, session, kind=StartingApp)
     assert (planned / "b.txt").read_text() == "brief\n"
 
 

@@ -1,11 +1,13 @@
 """The plan is edited on the screen, while others change it too; the whole file is asserted afterwards."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -23,7 +25,9 @@ from git_blackbird.tui.screens.plan_edit import (
 from git_blackbird.tui.screens.task_form import TaskForm
 from tests.cli.plans import task
 from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.support import wait_until
 from tests.tui.driver import QuickApp, drive, is_over, screen_text, see, wait_for
+from tests.tui.tmux import Tmux
 
 Rows = dict[str, dict[str, Any]]
 
@@ -171,6 +175,28 @@ def test_a_form_is_dropped_only_when_asked_twice(planned: Path) -> None:
 
     drive(planned, session)
     assert plan_file(planned) == {"a": {"title": "Task a"}}
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
+def test_an_editor_gets_the_terminal_and_gives_it_back(
+    planned: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_plan(planned, task("a"))
+    editor = planned.parent / "editor"
+    editor.write_text(f'#!/bin/sh\n: >{planned}/open; read line </dev/tty; sed -i s/Task/$line/ "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("GIT_EDITOR", str(editor))
+    tmux.open(planned)
+    tmux.wait_for("1 task: 1 todo (1 ready)")
+    tmux.press("E")
+    tmux.wait_for("ctrl+o opens your editor")
+    tmux.press("C-o")
+    wait_until((planned / "open").exists)
+    tmux.press("Work", "Enter")
+    tmux.wait_for("Work a", "q Quit")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    assert plan_file(planned) == {"a": {"title": "Work a"}}
 
 
 def test_a_deletion_takes_along_what_was_shown_or_nothing(planned: Path) -> None:
