@@ -246,7 +246,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.path_lister))
+        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.show_unsent(task_id, draft.text)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird import trace
-from git_blackbird.controller.core.drafts import drop_arrived
+from git_blackbird.controller.core.drafts import Drafts, drop_arrived
 from git_blackbird.controller.core.guards import (
     require_landed_whole,
     require_readable,
@@ -35,6 +35,7 @@ from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
+from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
@@ -138,6 +139,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_requestable(workspace, state.history(task.id), run)
+        comments = decision.comments or Drafts(workspace).comments(run).items
+        decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     runs = workspace.runs_to_decide(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
     if run.landing is LandingState.LANDED:
@@ -233,6 +236,8 @@ def _save(
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,
             )
         )
+        if decision.comments:
+            decided = decided.with_fields(RunFields(review_comments=decision.comments))
         transaction.save_run(decided)
         after = save_statuses(workspace, transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
 
-from git_blackbird.controller.core.drafts import Draft
+from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, StyledLine, render_checkpoint
 from git_blackbird.messages.incoming.questions import OTHER
@@ -27,6 +27,7 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
+from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff_pane import DiffPane
@@ -50,13 +51,14 @@ class CheckpointScreen(ScrollingModal[Reply]):
     ]
 
     def __init__(
-        self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft, path_lister: PathLister
+        self, workspace: Workspace, checkpoint: Checkpoint, drafts: Drafts, path_lister: PathLister
     ) -> None:
         keys = _KEYS if checkpoint.since_request is None else _KEYS_AFTER_REQUEST
         super().__init__(TITLE, keys, "full")
         self.checkpoint = checkpoint
         self._workspace = workspace
-        self._draft = draft
+        self._drafts = drafts
+        self._comments = drafts.comments(checkpoint.run)
         self._path_lister = path_lister
         self._viewed: TreePair | None = None
 
@@ -85,7 +87,27 @@ class CheckpointScreen(ScrollingModal[Reply]):
 
     def on_mount(self) -> None:
         self.query_one(ChoiceList).focus()
+        self.query_one(DiffPane).annotate(self._comments, self.checkpoint.merged)
         self._path_lister.prepare(self.app)
+
+    def on_unmount(self) -> None:
+        """Save the comments at once, however this screen is closed."""
+        self._comments.save()
+
+    async def on_diff_pane_comment_wanted(self, event: DiffPane.CommentWanted) -> None:
+        """Let a comment be written."""
+        await self.app.push_screen(CommentScreen(event.pane, event.comment, self._path_lister))
+
+    def action_leave(self) -> None:
+        """Go back from the diff to the summary, else leave the decision open."""
+        if self.query_one("#view", ContentSwitcher).current == "diff":
+            self._show_summary()
+        else:
+            self.dismiss_once(None)
+
+    def _show_summary(self) -> None:
+        self.query_one("#view", ContentSwitcher).current = "summary-view"
+        self.query_one(ChoiceList).focus()
 
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         choice = self.checkpoint.offers()[event.option_index].choice
@@ -126,7 +148,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
                 self.dismiss_once(Decision(DecisionState.CHANGES_REQUESTED, text))
 
         suggestion = self.checkpoint.suggested_request
-        screen = RequestScreen("What should change?", self._path_lister, self._draft, suggestion)
+        draft = self._drafts.request(self.checkpoint.run, suggestion)
+        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion)
         await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:
@@ -135,8 +158,7 @@ class CheckpointScreen(ScrollingModal[Reply]):
             return
         switcher, pane = self.query_one("#view", ContentSwitcher), self.query_one(DiffPane)
         if switcher.current == "diff" and self._viewed == pair:
-            switcher.current = "summary-view"
-            self.query_one(ChoiceList).focus()
+            self._show_summary()
             return
         switcher.current = "diff"
         self._viewed = pair
