@@ -3,8 +3,8 @@
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import change_of, find_pending
-from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.changes import diff_text
 from git_blackbird.messages.forms.review_form import (
     ReviewForm,
     ReviewFormError,
@@ -27,7 +27,7 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
     state = workspace.plan_state()
     run = find_pending(state, find_task(state.plan, task_id).id, run_id)
     pair = change_of(workspace, state, run, workspace.runs_to_decide(state.history(run.task_id)))[0]
-    patch = Patch("" if pair is None else full_diff(workspace, pair))
+    patch = Patch("" if pair is None else diff_text(workspace.repo, pair).decode(errors="replace"))
     drafts = Drafts(workspace)
     comments, draft, message = drafts.comments(run).items, drafts.form(run), drafts.message(run.task_id)
     if not draft.text.strip():

@@ -12,6 +12,7 @@ from git_blackbird.messages.display.format import (
     check_lines,
     counted,
     outside_lines,
+    place_words,
     render_cost,
     render_path,
     render_totals,
@@ -19,7 +20,6 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.patch.comments import place_words
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.check import CheckOutcome

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_blackbird.messages.display.format import counted
-from git_blackbird.messages.patch.comments import comment_on, line_of_comment, place_words
+from git_blackbird.messages.display.format import counted, place_words
+from git_blackbird.messages.patch.comments import comment_on, line_of_comment
 from git_blackbird.messages.patch.parse import NO_NEWLINE, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.comment import ReviewComment
@@ -66,7 +66,10 @@ def parse_review_form(form: str, patch: Patch, comments: Sequence[ReviewComment]
     """Read a form; comments that were there before keep their ranges. Raises ReviewFormError."""
     lines = [line.rstrip("\r") for line in form.split("\n")]
     end = lines.index(_CUT) if _CUT in lines else len(lines)
-    text = "\n".join(line for line in lines[:end] if line not in _HELP).strip("\n")
+    top = end
+    while end < len(lines) and top > 0 and lines[top - 1].startswith("#"):
+        top -= 1
+    text = "\n".join(line for line in lines[:top] if line not in _HELP).strip("\n")
     before = {line_of_comment(patch, comment): comment for comment in comments}
     found: list[ReviewComment] = []
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.format import place_words
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.model.entities.comment import ReviewComment, Side
 
@@ -43,14 +43,6 @@ def line_of_comment(patch: Patch, comment: ReviewComment) -> int | None:
 def file_at(patch: Patch, path: str) -> FilePatch | None:
     """Return the file of a patch that has, or had, a path."""
     return next((file for file in patch.files if path in (file.path, file.old_path)), None)
-
-
-def place_words(comment: ReviewComment) -> str:
-    """Return path and lines of a comment, as an agent and a person read them."""
-    lines = f"{comment.start}" if comment.start == comment.end else f"{comment.start}-{comment.end}"
-    return f"{render_path(comment.path)}:{lines}" + (
-        " (before the change)" if comment.side is Side.OLD else ""
-    )
 
 
 def comment_block(comment: ReviewComment) -> str:

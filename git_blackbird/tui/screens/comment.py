@@ -3,7 +3,7 @@
 from textual.app import ComposeResult
 from textual.widgets import Static, TextArea
 
-from git_blackbird.messages.patch.comments import place_words
+from git_blackbird.messages.display.format import place_words
 from git_blackbird.model.base.sanitize import clean_line, escape_controls
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.tui.screens.modal import Modal

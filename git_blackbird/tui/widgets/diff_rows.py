@@ -294,12 +294,17 @@ class DiffRows(ScrollView, can_focus=True):
         shown = self._shown()
         return shown[y][0] if y < len(shown) else None
 
+    @property
+    def is_colored(self) -> bool:
+        """Whether all that is in view has its colours."""
+        return bool(self._shown()) and not self._colors.is_wanted and not self._is_coloring
+
     def _color(self) -> None:
         """Find the colours of what is in view in a thread: reading a lexer takes a while."""
         self._painter.is_simple = self.app.native_ansi_color
         if self._colors.is_wanted and not self._is_coloring and not self.app.no_color:
             self._is_coloring = True
-            self.run_worker(self._find_colors, thread=True, exit_on_error=False)
+            self.run_worker(self._find_colors, thread=True)
 
     def _find_colors(self) -> None:
         colors = self._colors
