@@ -91,6 +91,13 @@ class RunsScreen(ScrollingModal[None]):
         if pane.display:
             self._read_diff(self._runs[choices.highlighted])
 
+    def action_leave(self) -> None:
+        """Go back from the diff to the log, else close the screen."""
+        if self.query_one(DiffPane).display:
+            self.action_view()
+        else:
+            self.dismiss_once(None)
+
     def _read_diff(self, run: Run) -> None:
         pane = self.query_one(DiffPane)
         if run.tree_pair is None:
