@@ -241,7 +241,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     draft = app.drafts.message(task_id)
     try:
         marks = app.review_marks(checkpoint.pair)
-        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.path_lister, marks))
+        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.show_unsent(task_id, draft.text)

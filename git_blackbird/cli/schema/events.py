@@ -21,6 +21,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import Summary, Totals
 from git_blackbird.model.entities.check import CheckResult
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
@@ -199,12 +200,20 @@ class CommitPreviewView(View):
     obstacles: tuple[str, ...] = field("Why it would be refused as things stand.")
 
 
+class CommentOutcomeView(View):
+    """A comment on lines, and whether these were changed since."""
+
+    comment: ReviewComment = field("The comment, as in the record.")
+    is_taken_up: bool = field("Whether its lines were changed.")
+
+
 class SinceRequestView(View):
     """What was last requested, and what changed since."""
 
     request: str = field("The request.")
     summary: Summary = field("What changed since.")
     trees: TreesView | None = field("The worktree before and after.", "pair")
+    comments: tuple[CommentOutcomeView, ...] = field("The comments on lines that the request had.")
 
 
 class OtherBranchView(View):

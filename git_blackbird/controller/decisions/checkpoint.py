@@ -12,13 +12,16 @@ from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
+from git_blackbird.git.worktree.changes import changed_paths, compose_change, diff_text, path_differs
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.patch.comments import is_taken_up
+from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
@@ -34,7 +37,7 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 
@@ -195,9 +198,23 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
         return None
     if run.worktree is not None:
         (since,) = legs_since(workspace, requested.runs)
-        return SinceRequest(requested.text, summarize(workspace.repo, since), since)
+        outcomes = _outcomes(workspace, requested.comments, since)
+        return SinceRequest(requested.text, summarize(workspace.repo, since), since, outcomes)
     pair, summary = change_of(workspace, state, run, requested.runs)
-    return SinceRequest(requested.text, summary, pair)
+    return SinceRequest(requested.text, summary, pair, _outcomes(workspace, requested.comments, pair))
+
+
+def _outcomes(
+    workspace: Workspace, comments: Sequence[ReviewComment], since: TreePair | None
+) -> tuple[CommentOutcome, ...]:
+    """Tell which comments of a request were taken up; nothing where that is not known."""
+    if not comments or since is None:
+        return ()
+    try:
+        patch = Patch(diff_text(workspace.repo, since).decode(errors="replace"))
+    except BlackbirdError:
+        return ()
+    return tuple(CommentOutcome(comment, is_taken_up(patch, comment)) for comment in comments)
 
 
 def change_of(

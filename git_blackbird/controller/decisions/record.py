@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird import trace
-from git_blackbird.controller.core.drafts import drop_arrived
+from git_blackbird.controller.core.drafts import Drafts, drop_arrived
 from git_blackbird.controller.core.guards import (
     require_landed_whole,
     require_readable,
@@ -38,6 +38,7 @@ from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
+from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
@@ -162,6 +163,8 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_requestable(workspace, state.history(task.id), run)
+        comments = decision.comments or Drafts(workspace).comments(run).items
+        decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, said = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
@@ -299,6 +302,8 @@ def _save(
         )
         if run.worktree is not None and pair is not None and pair != run.change_elsewhere:
             save_run_ref(workspace.repo, run.id, *pair, "decisions")
+        if decision.comments:
+            decided = decided.with_fields(RunFields(review_comments=decision.comments))
         transaction.save_run(decided)
         after = save_statuses(workspace, transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)

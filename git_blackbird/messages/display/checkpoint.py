@@ -15,6 +15,7 @@ from git_blackbird.messages.display.format import (
     counted,
     format_seconds,
     outside_lines,
+    place_words,
     render_cost,
     render_path,
     render_spent,
@@ -30,7 +31,7 @@ from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedReview, MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
@@ -193,11 +194,22 @@ def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
     yield StyledLine("Changes requested:", Style.HEADING)
     lines = strip_controls(since.request).strip().splitlines()
     yield from _first((f"> {clean_line(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
+    yield from _outcomes(since.comments)
     yield StyledLine("Changed since the request:", Style.HEADING)
     if since.summary.minimal is not None:
         yield StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING)
     else:
         yield from _files(since.summary, "  ")
+
+
+def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
+    """Tell of each comment on lines whether these were changed since."""
+    outcomes = list(comments)
+    if outcomes:
+        yield StyledLine("Your comments:", Style.HEADING)
+    for comment, is_taken_up in outcomes[:MAX_FILES]:
+        word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
+        yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
 
 
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:

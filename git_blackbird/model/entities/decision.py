@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 
 
@@ -114,6 +115,7 @@ class Decision:
     change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
     the change that are approved, below the top of the worktree, files or folders; all of it without any.
     ``undoes``: what is in the worktree of a rejected change is taken back next.
+    ``comments`` are those on lines that the feedback has.
     """
 
     state: DecisionState
@@ -122,6 +124,7 @@ class Decision:
     shown: TreePair | None = None
     only: tuple[str, ...] = ()
     undoes: bool = False
+    comments: tuple[ReviewComment, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
 from git_blackbird.model.entities.status import Status
 
@@ -162,6 +163,7 @@ class RunFields(Record):
     was to; ``landing_reason`` says why it did not,
     ``landing_check`` what the check said of the merged tree.
     ``landing_begun``: some of its files may be written, and not all are known to be.
+    ``review_comments`` are those on lines of the change that its change request has.
     """
 
     id: CheckedRunId = RunId("")
@@ -248,6 +250,7 @@ class RunFields(Record):
     landing_reason: str | None = None
     landing_check: CheckResult | None = None
     landing_begun: bool | None = None
+    review_comments: tuple[ReviewComment, ...] = ()
 
     def with_fields(self, fields: "RunFields") -> Self:
         """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision, choices_for
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.plan import Task
@@ -60,16 +61,24 @@ class OtherBranch(NamedTuple):
         return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
 
 
+class CommentOutcome(NamedTuple):
+    """A comment of a change request; ``is_taken_up`` tells whether its lines were changed since."""
+
+    comment: ReviewComment
+    is_taken_up: bool
+
+
 @dataclass(frozen=True)
 class SinceRequest:
     """A person's last request, unchanged, and what the task's runs did since.
 
-    ``pair`` is None if the snapshots are gone.
+    ``pair`` is None if the snapshots are gone. ``comments`` are those on lines that the request had.
     """
 
     request: str
     summary: Summary
     pair: TreePair | None
+    comments: tuple[CommentOutcome, ...] = ()
 
 
 @dataclass(frozen=True)

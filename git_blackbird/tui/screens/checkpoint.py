@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
 
-from git_blackbird.controller.core.drafts import Draft
+from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import (
     TITLE,
@@ -33,6 +33,7 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
+from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList, ChoiceRow
@@ -75,14 +76,15 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self,
         workspace: Workspace,
         checkpoint: Checkpoint,
-        draft: Draft,
+        drafts: Drafts,
         path_lister: PathLister,
         marks: ReviewMarks,
     ) -> None:
         super().__init__(TITLE, _KEYS if checkpoint.since_request is None else _KEYS + _AFTER_REQUEST)
         self.checkpoint = checkpoint
         self._workspace = workspace
-        self._draft = draft
+        self._drafts = drafts
+        self._comments = drafts.comments(checkpoint.run)
         self._path_lister = path_lister
         self._marks = marks
         self._viewed = checkpoint.pair
@@ -124,9 +126,26 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def on_mount(self) -> None:
         self._choices.focus()
+        self._diff.annotate(self._comments, self.checkpoint.merged)
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:
             self._diff.read(self._workspace, self.checkpoint.pair)
+
+    def on_unmount(self) -> None:
+        """Save the comments at once, however this screen is closed."""
+        self._comments.save()
+
+    async def on_diff_pane_comment_wanted(self, event: DiffPane.CommentWanted) -> None:
+        """Let a comment be written."""
+        await self.app.push_screen(CommentScreen(event.pane, event.comment, self._path_lister))
+
+    def action_leave(self) -> None:
+        """Go back from the diff to the overview, else leave the decision open."""
+        if self._is_diff_shown:
+            self._show_overview()
+            self._choices.focus()
+        else:
+            self.dismiss_once(None)
 
     def on_resize(self) -> None:
         """Put files and diff beside each other, or one above the other where there are few columns."""
@@ -190,7 +209,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
                 self.dismiss_once(Decision(DecisionState.CHANGES_REQUESTED, text))
 
         suggestion = self.checkpoint.suggested_request
-        screen = RequestScreen("What should change?", self._path_lister, self._draft, suggestion)
+        draft = self._drafts.request(self.checkpoint.run, suggestion)
+        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion)
         await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:

@@ -1,7 +1,9 @@
 """Syntax colours of the lines of a patch, found in a thread for the lines that are looked at."""
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_blackbird.messages.patch.parse import ADDED, CONTEXT, REMOVED, Patch
@@ -98,9 +100,9 @@ class SyntaxColors:
         }
 
     def _side(self, lines: Sequence[int], lexer: "Lexer") -> Iterator[tuple[int, Sequence[Token]]]:
-        texts = [display_text(self._patch.lines[line][1:]) for line in lines]
-        text = "\n".join(text if len(text) <= _LONGEST_LINE else "" for text in texts)
-        return zip(lines, _split(text, _tokens(lexer, text)), strict=True)
+        shown = (display_text(self._patch.lines[line][1:]) for line in lines)
+        texts = [text if len(text) <= _LONGEST_LINE else "" for text in shown]
+        return zip(lines, _split(texts, _tokens(lexer, "\n".join(texts))), strict=True)
 
     def _lexer(self, path: str) -> "Lexer | None":
         name = path.rpartition("/")[2]
@@ -123,20 +125,19 @@ def _tokens(lexer: "Lexer", text: str) -> Iterable[tuple[int, Any, str]]:
         return ()
 
 
-def _split(text: str, tokens: Iterable[tuple[int, Any, str]]) -> Iterator[Sequence[Token]]:
-    """Yield the parts of each line of a text."""
-    lines: list[list[Token]] = [[] for _ in range(text.count("\n") + 1)]
-    row, start = 0, 0
+def _split(texts: Sequence[str], tokens: Iterable[tuple[int, Any, str]]) -> list[Sequence[Token]]:
+    """Return the parts of each line; a lexer may leave characters out."""
+    lines: list[list[Token]] = [[] for _ in texts]
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
     for place, token, value in tokens:
         kind = _kind(token)
         at = place
-        for number, part in enumerate(value.split("\n")):
-            if number:
-                row, start = row + 1, at
-            if part and kind is not None:
-                lines[row].append(Token(at - start, at - start + len(part), kind))
+        for part in value.split("\n") if kind is not None else ():
+            row = bisect_right(starts, at) - 1
+            if part and kind is not None and row < len(lines):
+                lines[row].append(Token(at - starts[row], at - starts[row] + len(part), kind))
             at += len(part) + 1
-    return iter(lines)
+    return [*lines]
 
 
 def _kind(token: Any) -> str | None:

@@ -1,7 +1,7 @@
 """The rows of a diff as strips: line numbers and marks stay in place, texts scroll or wrap."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ from git_blackbird.tui.widgets.diff_colors import SyntaxColors
 _FEW_COLUMNS = 60
 _NO_NEWLINE = "no newline at the end of the file"
 CURSOR_COLUMNS = 1
+NOTE_COLUMNS = 6
+"""What a row of a note has beside its text."""
 
 
 class Frame(NamedTuple):
@@ -30,6 +32,13 @@ class Frame(NamedTuple):
     is_wrapped: bool
     is_split: bool
     needle: str = ""
+
+
+class NoteRow(NamedTuple):
+    """A row of what stands under a line, and the name of its style."""
+
+    text: str
+    tone: str
 
 
 class Styled(NamedTuple):
@@ -48,11 +57,15 @@ class Painter:
         self._colors = colors
         self._style = style
         self._number_columns = max(3, len(str(patch.largest_number)))
+        self.notes: Mapping[int, Sequence[NoteRow]] = {}
         self.is_simple = False
         """Whether the terminal has so few colours that changed lines get those of their mark alone."""
 
     def paint(self, row: Row, frame: Frame) -> Sequence[Strip]:
         """Return a row: one strip, or more where it is wrapped. The first column is left to the cursor."""
+        if row.kind is RowKind.NOTE:
+            text, tone = self.notes[row.line][row.part]
+            return [self._whole([Segment(f"   \u2503 {text}", self._style(tone))], frame, "note")]
         if row.kind is RowKind.FACT:
             fact = self._patch.files[row.file].facts[row.part]
             return [self._whole([Segment(f"   {fact}", self._style("fact"))], frame, "fact")]

@@ -11,14 +11,19 @@ from textual.message import Message
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from git_blackbird.controller.core.drafts import CommentDraft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.diff_notes import comment_notes, finding_notes
 from git_blackbird.tui.widgets.diff_view import DiffView
 
 KEYS = (
@@ -29,6 +34,7 @@ KEYS = (
     ("z Z", "fold the file, or all files"),
     ("w", "wrap long lines; else left and right scroll them"),
     ("s", "old and new side by side, from 140 columns"),
+    ("c", "comment the line, or the range begun with v or shift+up and shift+down"),
 )
 """For the help."""
 
@@ -38,7 +44,7 @@ class DiffPane(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", show=False),
-        Binding("escape", "end_search", "End the search", show=False),
+        Binding("escape", "give_up", "End search or range", show=False),
     ]
 
     class FileChanged(Message):
@@ -54,8 +60,18 @@ class DiffPane(Vertical):
             """The pane, for ``@on``."""
             return self.pane
 
+    class CommentWanted(Message):
+        """A comment is to be written; it has the text of the one at its place, if there is one."""
+
+        def __init__(self, pane: "DiffPane", comment: ReviewComment) -> None:
+            super().__init__()
+            self.pane = pane
+            self.comment = comment
+
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
+        self._comments: CommentDraft | None = None
+        self._merged: MergedReview | None = None
         self._view = DiffView()
         self._pair: TreePair | None = None
         self._file: FilePatch | None = None
@@ -99,6 +115,37 @@ class DiffPane(Vertical):
         self._view.show(Patch(""))
         self._tell(text)
 
+    def annotate(self, comments: CommentDraft | None, merged: MergedReview | None) -> None:
+        """Show comments, which can be written then, and the findings of reviewers under their lines."""
+        self._comments, self._merged = comments, merged
+        self._view.accepts_comments = comments is not None
+        self._show_notes()
+
+    def keep_comment(self, comment: ReviewComment) -> None:
+        """Keep a comment as it is written now, and show it; one without a text is removed."""
+        if self._comments is not None:
+            self._comments.put(comment)
+            self._show_notes()
+
+    def _show_notes(self) -> None:
+        patch = self._view.patch
+        comments = () if self._comments is None else self._comments.items
+        self._view.annotate((*finding_notes(patch, self._merged), *comment_notes(patch, comments)))
+
+    def on_diff_view_comment_wanted(self, event: DiffView.CommentWanted) -> None:
+        """Ask the screen for the text of a comment."""
+        wanted = comment_on(self._view.patch, event.first, event.last)
+        if wanted is None or self._comments is None:
+            self._tell("there is no line of a file to comment here")
+            return
+        places = [wanted.place]
+        if event.first == event.last:
+            # The comment that stands under the line is meant, also if it is about more lines.
+            notes = (note for note in self._view.notes if note.line == event.last)
+            places += [note.comment.place for note in notes if note.comment is not None]
+        kept = next((comment for comment in self._comments.items if comment.place in places), wanted)
+        self.post_message(self.CommentWanted(self, kept))
+
     def go_to_file(self, path: str) -> bool:
         """Move the cursor to the header of a file; return whether it is in the diff."""
         return self._view.go_to_file(path)
@@ -120,6 +167,7 @@ class DiffPane(Vertical):
     def _show_patch(self, patch: Patch) -> None:
         self._view.search("")
         self._view.show(patch)
+        self._show_notes()
         self._tell("" if patch.files else "nothing was changed")
 
     def on_diff_rows_moved(self) -> None:
@@ -144,11 +192,15 @@ class DiffPane(Vertical):
         self._input.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave Esc to the screen unless it ends a search."""
+        """Leave Esc to the screen unless it ends a search or a range."""
         del parameters
-        return action != "end_search" or self._input.display or bool(self._view.needle)
+        is_used = self._input.display or bool(self._view.needle) or self._view.mark is not None
+        return action != "give_up" or is_used
 
-    def action_end_search(self) -> None:
+    def action_give_up(self) -> None:
+        if self._view.mark is not None:
+            self._view.action_range()
+            return
         self._view.search("")
         self._close_search()
         self._tell("")

@@ -1,6 +1,6 @@
 """The rows of a patch on the screen, with the row under the cursor: scrolling and painting."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
@@ -16,11 +16,12 @@ from git_blackbird.messages.patch.layout import Layout, Row, RowKind
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.tui.widgets.diff_colors import SYNTAX, SyntaxColors
-from git_blackbird.tui.widgets.diff_painter import CURSOR_COLUMNS, Frame, Painter
+from git_blackbird.tui.widgets.diff_notes import Note, note_rows
+from git_blackbird.tui.widgets.diff_painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
 
 LEAST_SPLIT_COLUMNS = 140
 _PARTS = ("added", "removed", "added-part", "removed-part", "plus", "minus")
-_ROWS = ("place", "fact", "file", "number", "match", "cursor")
+_ROWS = ("place", "fact", "file", "number", "match", "cursor", "note", "finding", "comment-note")
 _STYLES = frozenset({*_PARTS, *_ROWS, *SYNTAX})
 _CACHED_ROWS = 500
 _CURSOR = ">"
@@ -58,6 +59,12 @@ class DiffRows(ScrollView, can_focus=True):
         self._colors = SyntaxColors(patch)
         self._painter = Painter(patch, self._colors, self._style)
         self._painted = lru_cache(_CACHED_ROWS)(self._painter.paint)
+        self.notes: Sequence[Note] = ()
+
+    def annotate(self, notes: Iterable[Note]) -> None:
+        """Show these notes under their lines instead of those before."""
+        self.notes = tuple(notes)
+        self.lay_out()
 
     def show(self, patch: Patch) -> None:
         """Show a patch from its beginning."""
@@ -103,7 +110,10 @@ class DiffRows(ScrollView, can_focus=True):
         self.repaint()
 
     def _new_layout(self) -> Layout:
-        return Layout(self.patch, self.folded, is_split=self.is_split)
+        rows = note_rows(self.notes, self.frame.width - NOTE_COLUMNS)
+        self._painter.notes = rows
+        heights = {line: len(texts) for line, texts in rows.items()}
+        return Layout(self.patch, self.folded, heights, is_split=self.is_split)
 
     def repaint(self) -> None:
         """Paint all rows again: how they are shown has changed."""
@@ -284,12 +294,17 @@ class DiffRows(ScrollView, can_focus=True):
         shown = self._shown()
         return shown[y][0] if y < len(shown) else None
 
+    @property
+    def is_colored(self) -> bool:
+        """Whether all that is in view has its colours."""
+        return bool(self._shown()) and not self._colors.is_wanted and not self._is_coloring
+
     def _color(self) -> None:
         """Find the colours of what is in view in a thread: reading a lexer takes a while."""
         self._painter.is_simple = self.app.native_ansi_color
         if self._colors.is_wanted and not self._is_coloring and not self.app.no_color:
             self._is_coloring = True
-            self.run_worker(self._find_colors, thread=True, exit_on_error=False)
+            self.run_worker(self._find_colors, thread=True)
 
     def _find_colors(self) -> None:
         colors = self._colors

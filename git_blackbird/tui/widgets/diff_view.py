@@ -12,6 +12,7 @@ from git_blackbird.tui.widgets.diff_painter import found_at
 from git_blackbird.tui.widgets.diff_rows import LEAST_SPLIT_COLUMNS, DiffRows
 
 _SHIFT_COLUMNS = 8
+_RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 
 
 class DiffView(DiffRows):
@@ -34,6 +35,10 @@ class DiffView(DiffRows):
         Binding("Z", "fold_all", "Fold all files", show=False),
         Binding("w", "wrap", "Wrap lines", show=False),
         Binding("s", "split", "Side by side", show=False),
+        Binding("v", "range", "Range", show=False),
+        Binding("shift+down", "extend(1)", "Extend the range", show=False),
+        Binding("shift+up", "extend(-1)", "Extend the range", show=False),
+        Binding("c", "comment", "Comment", show=False),
         Binding("enter,f3", "match(1)", "Next match", show=False),
         Binding("backspace,shift+f3", "match(-1)", "Previous match", show=False),
     ]
@@ -45,12 +50,55 @@ class DiffView(DiffRows):
             super().__init__()
             self.text = text
 
+    class CommentWanted(Message):
+        """The lines from ``first`` to ``last`` of the patch are to be commented."""
+
+        def __init__(self, first: int, last: int) -> None:
+            super().__init__()
+            self.first = first
+            self.last = last
+
     matches: tuple[int, ...] = ()
+    accepts_comments = False
+    mark: int | None = None
+    """The line at which a range was begun."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Enter to others unless a search is on."""
         del parameters
+        if action in {"range", "extend", "comment"}:
+            return self.accepts_comments
         return action != "match" or bool(self.needle)
+
+    def is_marked(self, row: int) -> bool:
+        """Whether a row is in the range, or under the cursor."""
+        if self.mark is None:
+            return super().is_marked(row)
+        start = self.rows.row_of(self.mark)
+        return min(start, self.cursor) <= row <= max(start, self.cursor)
+
+    def action_range(self) -> None:
+        """Begin a range at the line under the cursor, or give it up."""
+        row = self.row
+        self.mark = None if row is None or self.mark is not None else row.line
+        self._tell("" if self.mark is None else _RANGE_KEYS)
+        self.refresh()
+
+    def action_extend(self, rows: int) -> None:
+        """Begin a range if there is none, and move its end."""
+        if self.mark is None:
+            self.action_range()
+        self.action_move(rows)
+
+    def action_comment(self) -> None:
+        """Ask for a comment on the line under the cursor, or on the range."""
+        row = self.row
+        if row is None:
+            return
+        first = row.line if self.mark is None else self.mark
+        self.mark = None
+        self.post_message(self.CommentWanted(first, row.line))
+        self.refresh()
 
     def go_to_file(self, path: str) -> bool:
         """Move the cursor to the header of a file; return whether it is in the patch."""

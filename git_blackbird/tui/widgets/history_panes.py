@@ -9,6 +9,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.tui.widgets.diff_pane import DiffPane
 from git_blackbird.tui.widgets.runs_pane import RunsPane
 
@@ -27,6 +28,8 @@ class HistoryPanes:
         shown_id, shown = self._shown or (None, None)
         if shown_id != task_id or shown is not history:
             self._shown = task_id, history
+            latest = history.latest
+            self.diff.annotate(None, None if latest is None else merged_or_none(latest))
             _ = self.diff.run_worker(
                 lambda: self._find(task_id, history), thread=True, exclusive=True, group="find"
             )

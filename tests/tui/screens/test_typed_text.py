@@ -84,7 +84,7 @@ def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_l
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "j", "j", "k", "v")
         await see(app, pilot, "a.txt  +1 -0  added")
-        await pilot.press("v", "enter")
+        await pilot.press("escape", "enter")
         await wait_for(pilot, lambda: status(pending, "t1") is Status.DONE)
 
     drive(pending, session)

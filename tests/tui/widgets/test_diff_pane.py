@@ -10,6 +10,14 @@ from textual.pilot import Pilot
 
 import git_blackbird.tui.app
 from git_blackbird.messages.patch.parse import FilePatch
+from git_blackbird.model.entities.findings import (
+    Finding,
+    FindingGroup,
+    MergedReview,
+    MinorIssue,
+    Severity,
+    Source,
+)
 from git_blackbird.tui.themes import ThemedApp
 from git_blackbird.tui.widgets.diff_pane import DiffPane
 
@@ -229,6 +237,41 @@ def test_long_lines_scroll_beside_their_numbers_or_are_wrapped() -> None:
         assert under_cursor(app).startswith("> x")
 
     watch(patch, session, (40, 10))
+
+
+def test_findings_stand_under_their_lines() -> None:
+    bug = Finding(
+        source=Source.CODE,
+        type="bug",
+        severity=Severity.IMPORTANT,
+        description="It must \x1b[31madd the two numbers, as the task says in so many words",
+        file="src/app.py",
+        line=2,
+        fix="use +",
+    )
+    elsewhere = MinorIssue(description="nowhere", file="src/app.py", line=30)
+    note = MinorIssue(description="old name", file="run.sh", line=1)
+    groups = (FindingGroup(findings=(bug,), priority=1),)
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        app.pane.annotate(None, MergedReview(groups=groups, minor=(elsewhere, note)))
+        await pilot.pause()
+        assert app.lines[4:9] == FOUND.splitlines()
+        await press(app, pilot, "Z", "Z", "G")
+        assert any(line.endswith("reviewer, minor: old name") for line in app.lines)
+        assert not any("nowhere" in line for line in app.lines)
+        await press(app, pilot, "c", "v")
+        assert under_cursor(app).startswith(">")
+
+    watch(PATCH, session, (60, 24))
+
+
+FOUND = """\
+   2 + total = one - two
+    \u2503 code reviewer, important: It must add the two
+    \u2503 numbers, as the task says in so many words
+    \u2503 fix: use +
+   3   # 日本語 ❤"""
 
 
 def test_a_huge_patch_is_shown_at_once() -> None:
