@@ -60,7 +60,6 @@ PLAN_EDITS = (
         "deps set TASK DEP...",
         is_shown=False,
     ),
-    KeyAction("G", "graph", "Graph", "what the task waits for, and what it unblocks", is_shown=False),
 )
 """They change the plan itself; a capital letter each, so that none is pressed by mistake."""
 
@@ -79,13 +78,13 @@ ACTIONS = (
     ),
     KeyAction("u", "resume", "Resume", "continue the task in its session", "resume TASK"),
     KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume TASK -m TEXT"),
-    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
+    KeyAction("b", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
     KeyAction(
         "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
     ),
     KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
     KeyAction(
-        "n",
+        "o",
         "choose_agent",
         "Agent",
         "choose the agent for new runs, until you quit",
@@ -123,8 +122,12 @@ BY_KEY = {action.key: action for action in ACTIONS}
 _KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),
     ("enter space", "fold or unfold"),
-    ("f", "filter: all, ready, blocked (`git blackbird list --ready`, `--blocked`)"),
+    ("f F", "filter: all, or one state (`git blackbird list --ready`, `--status`)"),
+    ("n N", "next or previous task that the search or filter found"),
     ("tab", "go to the other pane"),
+    ("1 to 5", "show the task, live log, runs, its diff, or what it needs and unblocks"),
+    ("+", "give all the room to one pane"),
+    ("< >", "move the border between the panes"),
     ("esc", "go back"),
     ("ctrl+p", "find an action by name"),
 )

@@ -17,6 +17,7 @@ from git_blackbird.errors import BlackbirdError, RequestError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
@@ -24,6 +25,7 @@ from git_blackbird.tui.driver import InputGuard, ResilientDriver
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
@@ -65,9 +67,14 @@ class AppContext(ThemedApp, InputGuard):
         super().__init__(driver_class=driver_class)
         self.environment = environment
         self.watcher = watcher
-        self.main = MainScreen()
+        self.main = MainScreen(lambda: watcher.workspace)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
+        self._review_marks: dict[TreePair, ReviewMarks] = {}
+
+    def review_marks(self, change: TreePair | None) -> ReviewMarks:
+        """Return what was marked in a change, which is kept until the application quits."""
+        return ReviewMarks() if change is None else self._review_marks.setdefault(change, ReviewMarks())
 
     @property
     def view_state(self) -> ViewState | None:

@@ -15,11 +15,13 @@ from textual.timer import Timer
 from textual.widgets import OptionList
 
 from git_blackbird.model.base.foreground import signals_to_program
+from git_blackbird.tui.widgets.choices import Choices
 
 PAUSE_KEY = "ctrl+c"
 _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
 """They decide nothing."""
 _CHOOSING_KEYS = frozenset({"enter", *"0123456789"})
+_MOVING_KEYS = frozenset("jk")
 _LEFT_BUTTON = 1
 
 
@@ -73,6 +75,12 @@ class InputGuard(App[None]):
         if not self._is_stray(event):
             await super().on_event(event)
 
+    def _begins_text(self, event: events.Key) -> bool:
+        """Whether a key begins a text at a choice, which is more than moving or looking."""
+        if not event.is_printable or not isinstance(self.focused, OptionList | Choices):
+            return False
+        return event.key not in _MOVING_KEYS and event.key not in self.screen.active_bindings
+
     def _is_stray(self, event: events.Event) -> bool:
         """Whether input was probably aimed at the previous screen."""
         if event.is_forwarded or not isinstance(
@@ -84,8 +92,7 @@ class InputGuard(App[None]):
         if self._is_opening or self._pause is None or isinstance(event, events.Paste):
             return self._is_opening
         if isinstance(event, events.Key):
-            begins_text = event.is_printable and isinstance(self.focused, OptionList)
-            return begins_text or event.key in self.choosing_keys
+            return self._begins_text(event) or event.key in self.choosing_keys
         return True
 
 

@@ -23,7 +23,6 @@ from git_blackbird.controller.plan.outcomes import deadlock_text, deletion_lines
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.format import counted
-from git_blackbird.messages.display.task_graph import task_graph_lines
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -31,7 +30,7 @@ from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.rules.plan_edits import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.plan_edit import (
     DeleteScreen,
     DepsScreen,
@@ -41,6 +40,7 @@ from git_blackbird.tui.screens.plan_edit import (
     named,
 )
 from git_blackbird.tui.screens.task_form import TaskForm
+from git_blackbird.tui.widgets.choices import ChoiceItem
 
 _MOST_STEPS = 500
 
@@ -109,12 +109,6 @@ class PlanCommands:
         result = await self._app.ask(DepsScreen(plan, now, partial(change_deps, workspace, now.id)))
         if result is not None:
             self._say_edited(result)
-
-    async def graph(self, task: Task) -> None:
-        """Show what comes before a task, and what it unblocks."""
-        _, plan, now = await self._read(task)
-        lines = await asyncio.to_thread(lambda: list(task_graph_lines(plan, now)))
-        await self._app.ask(LinesScreen(f"What {clean_line(now.id)} waits for and unblocks", lines))
 
     async def agree_to_execute(self) -> bool:
         """Show what an execute would start, by which agent and with which rights, and ask."""

@@ -12,7 +12,8 @@ from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.widgets.choices import ChoiceItem
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -51,7 +52,7 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await see(app, pilot, "Task review checkpoint", "A a.txt  +1 -0", "5. View full diff")
+        await see(app, pilot, "ACTION REQUIRED", "  A a.txt ", " +1 -0", "5. View full diff")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
         await pilot.press("j", "enter")
@@ -98,11 +99,11 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("5", "enter")
-        await wait_for(pilot, lambda: "+++ b/a.txt" in screen_text(app))
+        await wait_for(pilot, lambda: "a.txt  +200 -0  added" in screen_text(app))
         await pilot.press(*["pagedown"] * 30)
-        await see(app, pilot, "+line 199")
-        await pilot.press("v")
-        await see(app, pilot, "Review summary:")
+        await see(app, pilot, "200 + line 199")
+        await pilot.press("escape")
+        await see(app, pilot, "Run status: success")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 
@@ -118,13 +119,13 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await see(app, pilot, "Changes requested:", "> Another line.", "M a.txt  +1 -0")
-        await pilot.press("s")
+        await pilot.press("i")
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
-        await pilot.press("v")
+        await pilot.press("I")
         await wait_for(pilot, lambda: "@@ -0,0 +1,2 @@" in screen_text(app))
-        await pilot.press("6", "enter")
+        await pilot.press("escape", "6", "enter")
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
-        await pilot.press("s")
+        await pilot.press("i")
         await see(app, pilot, "Changes requested:")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
@@ -296,7 +297,7 @@ def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
 
 
-@pytest.mark.parametrize("key", ["y", "w"])
+@pytest.mark.parametrize("key", ["b", "w"])
 def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key: str) -> None:
     execute(planned)
 
@@ -370,11 +371,11 @@ def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(plann
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("v")
-        await wait_for(pilot, lambda: "+^[[2J" in screen_text(app))
+        await wait_for(pilot, lambda: "+ ^[[2J" in screen_text(app))
         assert "the end" not in screen_text(app)
         await pilot.press(*["right"] * 60)
         await see(app, pilot, "the end")
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)

@@ -13,7 +13,6 @@ from textual.widgets import TextArea
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
-from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write
 from tests.tui.driver import drive, is_over, screen_text, wait_for
@@ -89,9 +88,9 @@ def test_whatever_an_agent_says_and_asks_is_shown_harmlessly(planned: Path) -> N
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         assert_harmless(app)
         await pilot.press("v")
-        await wait_for(pilot, lambda: "diff --git" in screen_text(app))
+        await wait_for(pilot, lambda: "+1 -0  added" in screen_text(app))
         assert_harmless(app)
-        await pilot.press("v", "3", "enter")
+        await pilot.press("escape", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         app.post_message(events.Paste(f"{EVIL} "))
         await wait_for(pilot, lambda: "[red]" in app.screen.query_one(TextArea).text)
@@ -103,7 +102,7 @@ def test_whatever_an_agent_says_and_asks_is_shown_harmlessly(planned: Path) -> N
         await wait_for(pilot, lambda: "Action required" in screen_text(app))
         assert_harmless(app)
         await pilot.press("h")
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "long long" in screen_text(app))
         assert_harmless(app)
 

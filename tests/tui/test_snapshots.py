@@ -15,6 +15,7 @@ from textual.widgets import Input, TextArea
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.widgets.diff_view import DiffView
 from tests.controller.support import configure, put_plan
 from tests.support import commit, write
 from tests.tui.driver import SIZE, QuickApp, Session, screen_text, wait_for
@@ -125,7 +126,7 @@ def test_what_is_searched_and_filtered(project: Path, album: Album) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f", "slash", *"cli")
         still(app)
-        await see(app, pilot, "filter: ready", "search: cli")
+        await see(app, pilot, "filter ready: ", "search: cli")
         await album.check(app, pilot, "search")
 
     look(project, session, album)
@@ -177,9 +178,11 @@ def test_a_decision_is_asked_for(project: Path, album: Album) -> None:
         await see(app, pilot, "1. Approve and continue", "weather/units.py")
         await album.check(app, pilot, "checkpoint")
         await pilot.press("v")
-        await see(app, pilot, "+FREEZING")
+        await see(app, pilot, "+ FREEZING")
+        view = app.screen.query_one(DiffView)
+        await wait_for(pilot, lambda: view.is_colored)
         await album.check(app, pilot, "diff")
-        await pilot.press("3", "enter", *"Round as in @weather/")
+        await pilot.press("escape", "3", "enter", *"Round as in @weather/")
         await see(app, pilot, "weather/__init__.py")
         still(app)
         await album.check(app, pilot, "request")

@@ -57,7 +57,7 @@ class Tmux:
         self.do("send-keys", *keys)
 
     def execute(self) -> None:
-        """Have what is due done, having seen what that is."""
+        """Start what is due, as soon as it is shown."""
         self.press("e")
         self.wait_for("enter starts it")
         self.press("Enter")

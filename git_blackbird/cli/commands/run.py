@@ -26,8 +26,9 @@ from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.decisions.checkpoint import find_pending
+from git_blackbird.controller.decisions.edited_request import edit_request
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.decisions.undo import undo_task
+from git_blackbird.controller.decisions.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -40,10 +41,13 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_answer_options
+from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.events import Timings
@@ -240,20 +244,37 @@ def decide(
     workspace = call.workspace
     workspace.require_settings()
     run = None if run_id is None else RunId(run_id)
+    words, comments = options.words, tuple[ReviewComment, ...]()
     if in_editor:
-        state = workspace.plan_state()
-        require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
+        edited = _edited(call, task_id, run)
+        words, comments = request_with(edited.text, edited.comments, ()), edited.comments
     decision = Decision(
         states[0],
-        options.read(workspace, task_id),
+        words,
+        comments=comments,
         branch_confirmed=any_branch,
         only=tuple(_below_top(workspace, path) for path in only),
+        undoes=undo,
     )
     recorded = record_decision(workspace, task_id, decision, run)
     if not undo:
         return show_recorded(call, recorded)
     call.print(f"Rejected {task_id}.")
+    if not has_anything_to_undo(recorded.state, recorded.run):
+        call.print("nothing of it is in your worktree")
+        call.data("events:DecideOutput", recorded)
+        return ExitCode.OK
     return show_undo(call, undo_task(workspace, task_id))
+
+
+def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:
+    """Have a change request written in the editor, and say what was understood."""
+    workspace = call.workspace
+    state = workspace.plan_state()
+    require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
+    edited = edit_request(workspace, task_id, run)
+    call.print(f"Understood: {edited.words}.")
+    return edited
 
 
 def _below_top(workspace: Workspace, path: str) -> str:

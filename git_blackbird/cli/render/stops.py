@@ -86,7 +86,7 @@ def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
     if recorded.decided is not None:
         then = _THEN.get(recorded.decided.state, "")
         call.print(render_decided(recorded.decided) + then)
-    for text in recorded.deferred:
+    for text in recorded.said:
         call.print(f"  {text}")
     for text in recorded.warnings:
         call.warn(text)

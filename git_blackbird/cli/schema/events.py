@@ -21,6 +21,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import Summary, Totals
 from git_blackbird.model.entities.check import CheckResult
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 from git_blackbird.model.entities.run import (
@@ -199,12 +200,20 @@ class CommitPreviewView(View):
     obstacles: tuple[str, ...] = field("Why it would be refused as things stand.")
 
 
+class CommentOutcomeView(View):
+    """A comment on lines, and whether these were changed since."""
+
+    comment: ReviewComment = field("The comment, as in the record.")
+    is_taken_up: bool = field("Whether its lines were changed.")
+
+
 class SinceRequestView(View):
     """What was last requested, and what changed since."""
 
     request: str = field("The request.")
     summary: Summary = field("What changed since.")
     trees: TreesView | None = field("The worktree before and after.", "pair")
+    comments: tuple[CommentOutcomeView, ...] = field("The comments on lines that the request had.")
 
 
 class OtherBranchView(View):
@@ -257,6 +266,8 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     cost_usd: float | None = field("What they cost together.")
     worktree: str | None = field("The task's own worktree, where the change is.", "run.worktree")
     behind: int = field("How many other decisions wait.")
+    edited: tuple[str, ...] = field("Paths that were edited in that worktree after the run.")
+    conflict: str | None = field("Which conflicts are not resolved.")
     commit: CommitPreviewView | None = field("What approving would commit; null where nothing.")
     check: CheckResult | None = field("What the user's check says of the change.", "run.check")
     review: MergedReview | None = field("Both reviews of the change as one.", "merged")
@@ -349,6 +360,8 @@ class DecideOutput(DataOutput, schema_name="decide"):
     run: RunId = field("The run.", "run.id")
     state: DecisionState | None = field("What was decided.", "run.decision_state")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree.")
+    edited: tuple[str, ...] = field("Paths that were edited in the task's worktree after the run.")
+    left_out: tuple[str, ...] = field("Paths of the change that were not approved.")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
 

@@ -224,7 +224,7 @@ class PlainUI(AskingUI):
         """Read a change request. At a terminal, its lines are kept as a draft."""
         if not self._input.is_terminal:
             return await self._read_request(checkpoint, None)
-        draft = self._drafts.message(checkpoint.run.task_id)
+        draft = self._drafts.request(checkpoint.run, checkpoint.suggested_request)
         try:
             if draft.text.strip():
                 self._print("You wrote before:", strip_controls(draft.text))

@@ -261,7 +261,7 @@ class TerminalUI(AskingUI):
 
     async def _request(self, checkpoint: Checkpoint) -> str | None:
         """Let a change request be written. However this ends, the draft is on disk then."""
-        draft = self._drafts.message(checkpoint.run.task_id)
+        draft = self._drafts.request(checkpoint.run, checkpoint.suggested_request)
         suggestion = checkpoint.suggested_request or ""
         message = f"{self._about(checkpoint.task.id)}What should change?"
         try:

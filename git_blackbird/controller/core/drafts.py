@@ -5,13 +5,19 @@ the other way round. A text is on disk a moment after each change, and at once w
 """
 
 import asyncio
+import json
 from hashlib import sha256
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.run import Question, Run, RunStatus
 from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
@@ -22,6 +28,7 @@ _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
 _FORM, _NEW_FORM = "form", "new-form"
 # Its text lies with no task: the name of its file is used for nothing else.
 NO_TASK = TaskId("_")
+_COMMENTS, _REVIEW = "comments-", "review-"
 
 
 class Draft:
@@ -62,6 +69,11 @@ class Draft:
         else:
             self._saved, self.fault = self._text, None
 
+    def replace(self, text: str) -> None:
+        """Change the text, and save it now."""
+        self._text = text
+        self.save()
+
     def drop(self) -> None:
         """Remove the draft: it was recorded, or is no longer wanted."""
         self._text = ""
@@ -88,6 +100,59 @@ class Draft:
             )
 
 
+class SavedComments(Record):
+    """The file of unsent comments; ``inserted`` are the parts of a change request made of them before."""
+
+    comments: tuple[ReviewComment, ...] = ()
+    inserted: tuple[str, ...] = ()
+
+
+class CommentDraft:
+    """The unsent comments on the change of one run."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+    @property
+    def _saved(self) -> SavedComments:
+        try:
+            return SavedComments.from_json(self._draft.text.encode(errors="replace"))
+        except ValidationError:
+            # None yet, or a file that a hand edited.
+            return SavedComments()
+
+    @property
+    def items(self) -> tuple[ReviewComment, ...]:
+        """All comments, in the order in which they were begun."""
+        return self._saved.comments
+
+    def put(self, comment: ReviewComment) -> None:
+        """Keep a comment in place of the one at its place; one without a text is removed."""
+        saved = self._saved
+        others = [other for other in saved.comments if other.place != comment.place]
+        place = next(
+            (index for index, other in enumerate(saved.comments) if other.place == comment.place), len(others)
+        )
+        kept = [comment] if comment.text.strip() else []
+        self._keep(saved.updated(SavedComments(comments=(*others[:place], *kept, *others[place:]))))
+
+    def insert_into(self, text: str) -> str:
+        """Return a change request with the comments; once sent or kept, none is inserted again."""
+        saved = self._saved
+        if not saved.comments and not saved.inserted:
+            return text
+        blocks = tuple(map(comment_block, saved.comments))
+        self._keep(saved.updated(SavedComments(inserted=blocks)))
+        return request_with(text, saved.comments, saved.inserted)
+
+    def _keep(self, saved: SavedComments) -> None:
+        self._draft.text = json.dumps(saved.to_json(), ensure_ascii=False)
+
+    def save(self) -> None:
+        """Save them now."""
+        self._draft.save()
+
+
 class Drafts:
     """All unsent texts of one worktree."""
 
@@ -112,6 +177,27 @@ class Drafts:
         digest = sha256(f"{question.id}\0{question.prompt}".encode(errors="replace")).hexdigest()
         return self._open(task_id, f"{_answers_to(run)}{digest[:16]}")
 
+    def comments(self, run: Run) -> CommentDraft:
+        """Return the comments on lines of the change that a decision on a run is about."""
+        return CommentDraft(self._open(run.task_id, f"{_COMMENTS}{run.id}"))
+
+    def review_form(self, run: Run) -> Draft:
+        """Return the change request on a run as a file to edit, with the diff below it."""
+        return self._open(run.task_id, f"{_REVIEW}{run.id}")
+
+    def request(self, run: Run, suggestion: str | None) -> Draft:
+        """Return the change request that was begun on a run, with the comments on lines of its change.
+
+        With comments, one that was not begun starts with ``suggestion``. Needs a running event loop.
+        """
+        draft, comments = self.message(run.task_id), self.comments(run)
+        before = draft.text or (suggestion or "" if comments.items else "")
+        text = comments.insert_into(before)
+        if text != before:
+            draft.text = text
+        comments.save()
+        return draft
+
     def reason(self, task_id: TaskId) -> Draft:
         """Return why the review of a parent is to be dismissed."""
         return self._open(task_id, _REASON)
@@ -131,9 +217,10 @@ class Drafts:
 
     def settle(self, decided: Decided) -> None:
         """Give up the request that was begun here where something was decided here instead, or with it."""
-        draft = self._drafts.get((decided.task_id, _MESSAGE))
-        if draft is not None and not decided.elsewhere:
-            draft.drop()
+        for name in (_MESSAGE, f"{_COMMENTS}{decided.run_id}"):
+            draft = self._drafts.get((decided.task_id, name))
+            if draft is not None and not decided.elsewhere:
+                draft.drop()
 
     def save(self) -> None:
         """Save all of them now."""
@@ -183,5 +270,8 @@ def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
         latest = workspace.store.records.history(task_id).latest
         is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
         return not (is_awaited and path.name.startswith(_answers_to(latest)))
+    if path.name.startswith((_COMMENTS, _REVIEW)):
+        runs = workspace.store.records.history(task_id).own
+        return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)
     text = load_text(path)
     return path.name.startswith(_MESSAGE) and text is not None and _is_recorded(workspace, task_id, text)

@@ -6,18 +6,22 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
+from git_blackbird.controller.decisions.task_edits import TaskEdits, find_edits
 from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
-from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
+from git_blackbird.git.worktree.changes import changed_paths, compose_change, diff_text, path_differs
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.patch.comments import is_taken_up
+from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
@@ -33,7 +37,7 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 
@@ -46,15 +50,18 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
-    place = place_of(workspace, run)
-    worktree = None if pair is None or place is None else worktree_tree(place, pair)
-    merged = merged_or_none(run)
+    worktree = None if pair is None or run.worktree is not None else worktree_tree(workspace, pair)
+    merged, edits = merged_or_none(run), _edits(workspace, run)
+    if edits is not None:
+        pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
     return Checkpoint(
         task=task,
         run=run,
         summary=summary,
         pair=pair,
         moved=diverged_in(workspace, pair, worktree),
+        edited=() if edits is None else edits.paths,
+        conflict=conflict_text(workspace, pair) if run.worktree is not None else None,
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
@@ -67,6 +74,16 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         other_branch=other_branch(workspace, run),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
+
+
+def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+    try:
+        return find_edits(workspace, run)
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # As with a snapshot of the user's worktree: who approves is told.
+        return None
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
@@ -126,6 +143,19 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 
+def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run whose change is to be rejected and taken back: one with a decision due, or landed.
+
+    Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    is_there = run is not None and run.landing_pair is not None and run.undone_at is None
+    if run is None or not is_there or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    return run
+
+
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
     if not run.is_pending:
@@ -168,9 +198,23 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
         return None
     if run.worktree is not None:
         (since,) = legs_since(workspace, requested.runs)
-        return SinceRequest(requested.text, summarize(workspace.repo, since), since)
+        outcomes = _outcomes(workspace, requested.comments, since)
+        return SinceRequest(requested.text, summarize(workspace.repo, since), since, outcomes)
     pair, summary = change_of(workspace, state, run, requested.runs)
-    return SinceRequest(requested.text, summary, pair)
+    return SinceRequest(requested.text, summary, pair, _outcomes(workspace, requested.comments, pair))
+
+
+def _outcomes(
+    workspace: Workspace, comments: Sequence[ReviewComment], since: TreePair | None
+) -> tuple[CommentOutcome, ...]:
+    """Tell which comments of a request were taken up; nothing where that is not known."""
+    if not comments or since is None:
+        return ()
+    try:
+        patch = Patch(diff_text(workspace.repo, since).decode(errors="replace"))
+    except BlackbirdError:
+        return ()
+    return tuple(CommentOutcome(comment, is_taken_up(patch, comment)) for comment in comments)
 
 
 def change_of(

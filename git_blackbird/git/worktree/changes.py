@@ -25,8 +25,10 @@ _SKEW_NANOSECONDS = 2_000_000_000
 Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
 
 _CHUNK = 64 * 1024
-# A plain patch, whatever the user configured for diffs.
-PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
+# A plain patch with paths as they are, whatever the user configured for diffs.
+_PLAIN = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
+_PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
+PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", *_PREFIXES)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,18 @@ from git_blackbird.messages.display.format import (
     MAX_LISTED,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    UsageCost,
     check_lines,
+    check_word,
     counted,
+    format_seconds,
     outside_lines,
+    place_words,
     render_cost,
     render_path,
+    render_spent,
     render_totals,
+    run_seconds,
     submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
@@ -25,7 +31,7 @@ from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedReview, MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
@@ -74,6 +80,40 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
     ]
 
 
+def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
+    run = checkpoint.run
+    if run.provider:
+        yield clean_line(run.provider)
+    seconds = run_seconds(run, run.completed_at or "")
+    if seconds is not None:
+        yield format_seconds(seconds)
+    spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
+    if spent:
+        yield render_spent(spent)
+    if checkpoint.runs > 1:
+        yield f"round {checkpoint.runs}"
+    yield str(run.status)
+    if run.check is not None:
+        yield f"check {check_word(run.check)}"
+    if checkpoint.merged is not None:
+        yield f"reviews: {overall_word(checkpoint.merged)}"
+    if checkpoint.behind:
+        yield f"{checkpoint.behind} more behind this"
+
+
+def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
+    """Return the same without files and snippets, for where the whole diff stands beside it."""
+    return [
+        *_head(checkpoint),
+        *_findings(checkpoint),
+        *_account(checkpoint),
+        *_since_request(checkpoint.since_request),
+        *(() if checkpoint.pair is not None else _summary(checkpoint.summary)),
+        *_warnings(checkpoint),
+    ]
+
+
 def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     """Say what was to be done, how it ended, and what the check proves."""
     run, task = checkpoint.run, checkpoint.task
@@ -87,6 +127,8 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
         yield StyledLine(f"Check: {lines[0]}", tone)
         yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
+    if checkpoint.conflict is not None:
+        yield StyledLine(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
 
 
 def _findings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
@@ -152,11 +194,22 @@ def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
     yield StyledLine("Changes requested:", Style.HEADING)
     lines = strip_controls(since.request).strip().splitlines()
     yield from _first((f"> {clean_line(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
+    yield from _outcomes(since.comments)
     yield StyledLine("Changed since the request:", Style.HEADING)
     if since.summary.minimal is not None:
         yield StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING)
     else:
         yield from _files(since.summary, "  ")
+
+
+def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
+    """Tell of each comment on lines whether these were changed since."""
+    outcomes = list(comments)
+    if outcomes:
+        yield StyledLine("Your comments:", Style.HEADING)
+    for comment, is_taken_up in outcomes[:MAX_FILES]:
+        word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
+        yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
 
 
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -224,6 +277,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     yield from _bulleted(
         "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
     )
+    edited = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
     yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
     yield from _bulleted(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING

@@ -11,6 +11,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
+from git_blackbird.model.entities.comment import ReviewComment, Side
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -123,6 +124,13 @@ def message_lines(messages: PendingMessages) -> Iterator[str]:
 def render_path(path: str) -> str:
     """Return a path on one line; quoted if it contains what a terminal cannot show."""
     return path if path.isprintable() else json.dumps(path)
+
+
+def place_words(comment: ReviewComment) -> str:
+    """Return path and lines of a comment, as an agent and a person read them."""
+    lines = f"{comment.start}" if comment.start == comment.end else f"{comment.start}-{comment.end}"
+    when = " (before the change)" if comment.side is Side.OLD else ""
+    return f"{render_path(comment.path)}:{lines}{when}"
 
 
 _UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))

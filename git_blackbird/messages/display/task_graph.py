@@ -23,13 +23,20 @@ class _Step(NamedTuple):
     is_again: bool
 
 
-def task_graph_lines(plan: Plan, task: Task) -> Iterator[StyledLine]:
-    """Write what comes before a task and what comes after it, each with all that follows, indented."""
-    after = _Followers(plan)
-    yield StyledLine(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
-    yield StyledLine(f"  {task.status.value.replace('_', ' ')}", Style.FAINT)
-    yield from _part("Comes after", plan, list(_walk(task, lambda one: _before(plan, one))), "nothing")
-    yield from _part("Unblocks", plan, list(_walk(task, after.of)), "nothing")
+class PlanGraph:
+    """The graph of one plan, built once and asked for any of its tasks."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._after = _Followers(plan)
+
+    def lines(self, task: Task) -> Iterator[StyledLine]:
+        """Write what comes before a task and what comes after it, each with all that follows, indented."""
+        plan = self.plan
+        yield StyledLine(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
+        yield StyledLine(f"  {task.status.value.replace('_', ' ')}", Style.FAINT)
+        yield from _part("Comes after", plan, list(_walk(task, lambda one: _before(plan, one))), "nothing")
+        yield from _part("Unblocks", plan, list(_walk(task, self._after.of)), "nothing")
 
 
 class _Followers:

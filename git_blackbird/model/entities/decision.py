@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 
 
@@ -113,6 +114,8 @@ class Decision:
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
     change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
     the change that are approved, below the top of the worktree, files or folders; all of it without any.
+    ``undoes``: what is in the worktree of a rejected change is taken back next.
+    ``comments`` are those on lines that the feedback has.
     """
 
     state: DecisionState
@@ -120,6 +123,8 @@ class Decision:
     branch_confirmed: bool = False
     shown: TreePair | None = None
     only: tuple[str, ...] = ()
+    undoes: bool = False
+    comments: tuple[ReviewComment, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.entities.cli_hints import ShellLine, TaskCommand, task_command
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -292,6 +293,7 @@ class RequestedChange(NamedTuple):
 
     text: str
     runs: tuple[Run, ...]
+    comments: tuple[ReviewComment, ...] = ()
 
 
 def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
@@ -305,7 +307,8 @@ def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
             later = tuple(runs[index + 1 :])
             # The text of ``resume -m`` beside a request is part of it.
             texts = (requested.decision_feedback, *(run.message for run in later))
-            return RequestedChange("\n\n".join(text for text in texts if text), later)
+            text = "\n\n".join(text for text in texts if text)
+            return RequestedChange(text, later, requested.review_comments)
     return None
 
 

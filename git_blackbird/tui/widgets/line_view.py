@@ -1,6 +1,5 @@
-"""Styled lines, and views of any number of them, such as diffs and logs: only visible lines are drawn."""
+"""Styled lines, and views of any number of them, such as logs: only visible lines are drawn."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from textual.strip import Strip
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import wrap_line
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 
 STYLES = {
     Style.PLAIN: "",
@@ -60,18 +59,6 @@ def bulleted(texts: Iterable[str], tone: Style = Style.PLAIN) -> Iterator[Styled
     yield from (StyledLine(f"  {clean_line(text, LONGEST)}", tone) for text in texts)
 
 
-_MARKS = (
-    ("diff ", Style.HEADING),
-    ("+++ ", Style.HEADING),
-    ("--- ", Style.HEADING),
-    ("@@", Style.PLACE),
-    ("+", Style.ADDED),
-    ("-", Style.REMOVED),
-)
-_LONGEST = 4_000
-_NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
-
-
 class LineView(ScrollView, can_focus=False):
     """Shows lines without wrapping them; scrolls both ways.
 
@@ -82,12 +69,12 @@ class LineView(ScrollView, can_focus=False):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._rows: Sequence[StyledLine] | DiffLines = (StyledLine("reading...", Style.FAINT),)
+        self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
 
-    def show(self, lines: "Sequence[StyledLine] | DiffLines") -> None:
+    def show(self, lines: Sequence[StyledLine]) -> None:
         """Show lines, scrolled to the first one."""
         self._rows = lines
-        columns = lines.columns if isinstance(lines, DiffLines) else _columns(line.text for line in lines)
+        columns = _columns(line.text for line in lines)
         self.virtual_size = Size(columns, len(lines))
         self.scroll_home(animate=False)
         self.refresh()
@@ -138,6 +125,10 @@ class WrappedView(LineView):
         self.refresh()
 
 
+class TextPane(WrappedView, can_focus=True):
+    """Shows lines that are scrolled by keys."""
+
+
 def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
     """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
     text = line.text[:LONGEST].expandtabs()
@@ -145,36 +136,6 @@ def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
     indent = " " * max(0, min(start, width // 2 - 1))
     for part in wrap_line(text, width, get_character_cell_size, indent):
         yield StyledLine(part, line.tone)
-
-
-def diff_lines(text: str) -> "Sequence[StyledLine] | DiffLines":
-    """Return the lines of a diff."""
-    return DiffLines(text) if text else [StyledLine("nothing was changed", Style.FAINT)]
-
-
-class DiffLines:
-    """The lines of git's diff, each styled only when it is drawn: there may be a million.
-
-    Control characters are escaped. ``columns`` is the width of the widest line.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.removesuffix("\n").split("\n")
-        if text.isascii() and _NOT_PLAIN.search(text) is None:
-            self.columns = min(_LONGEST, max(map(len, self._lines)))
-        else:
-            self.columns = _columns(escape_controls(line[:_LONGEST]) for line in self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def __iter__(self) -> Iterator[StyledLine]:
-        return map(self.__getitem__, range(len(self)))
-
-    def __getitem__(self, index: int) -> StyledLine:
-        text = self._lines[index]
-        tone = next((tone for mark, tone in _MARKS if text.startswith(mark)), Style.PLAIN)
-        return StyledLine(escape_controls(text[:_LONGEST]), tone)
 
 
 def _columns(texts: Iterable[str]) -> int:

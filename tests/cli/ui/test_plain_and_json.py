@@ -141,6 +141,7 @@ def test_json_tells_what_changed_since_the_request(demo_repo: Path) -> None:
     assert since["request"] == "more"
     assert [(change["status"], change["additions"]) for change in since["summary"]["changes"]] == [("M", 1)]
     assert since["trees"]["head"] == second["trees"]["head"]
+    assert since["comments"] == []
     assert second["choices"][-1]["command"] == "git blackbird runs a --diff --since-request"
 
 

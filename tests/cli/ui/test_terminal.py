@@ -1,5 +1,6 @@
 """The terminal face: every key, every way out, and a terminal left as it was."""
 
+import json
 import os
 import re
 import signal
@@ -216,6 +217,27 @@ def test_a_change_request_has_lines_and_completes_paths(pending: Path, send: str
     assert first.decision_feedback == "See @README.md please\nand  more "
     assert second.provider_session_ref == first.provider_session_ref
     assert second.decision_state is DecisionState.APPROVED_CONTINUE
+
+
+def test_a_change_request_begins_with_the_comments_on_lines(pending: Path) -> None:
+    comment = {"path": "a.txt", "side": "new", "start": 1, "end": 1, "quoted": "+one", "text": "Two."}
+    folder = pending / ".git/blackbird/drafts/texts/a"
+    folder.mkdir(parents=True)
+    comments = folder / f"comments-{last_run(pending).id}.md"
+    comments.write_text(json.dumps({"comments": [comment]}))
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_to_see("Two.")
+        terminal.type(" Now.", CTRL_S)
+        terminal.wait_for_list(times=2)
+        terminal.wait_for("a.txt:1: Two.")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    first = runs_of(pending, "a")[0]
+    assert first.decision_feedback == "a.txt:1\n> +one\nTwo. Now."
+    assert [one.to_json() for one in first.review_comments] == [comment]
+    assert not comments.exists()
 
 
 def test_escape_goes_back_to_the_list_and_keeps_what_was_written(pending: Path) -> None:

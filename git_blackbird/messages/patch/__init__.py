@@ -1,0 +1,1 @@
+"""Patches of git for people: their files, lines and numbers, and the rows to show."""

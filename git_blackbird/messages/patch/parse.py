@@ -1,0 +1,145 @@
+"""An index of git's patch: where its files and hunks begin. Lines are looked at when they are shown."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from git_blackbird.messages.patch.headers import parse_header
+
+_FILE, _HUNK = "diff --git ", "@@ "
+_RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+CONTEXT, ADDED, REMOVED, NO_NEWLINE = " ", "+", "-", "\\"
+
+
+class Hunk(NamedTuple):
+    """A hunk: its lines in the patch, with the one that begins with ``@@``, and its first line numbers."""
+
+    start: int
+    end: int
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class FilePatch:
+    """A file of a patch: its lines there, and what is told of it."""
+
+    path: str
+    old_path: str | None
+    word: str
+    facts: tuple[str, ...]
+    start: int
+    end: int
+    hunks: tuple[Hunk, ...]
+    additions: int
+    deletions: int
+
+    @property
+    def body(self) -> int:
+        """The first line of its first hunk, or its end."""
+        return self.hunks[0].start if self.hunks else self.end
+
+
+class LineNumbers(NamedTuple):
+    """The number of a line before and after; None where the line is not there."""
+
+    old: int | None
+    new: int | None
+
+
+class Patch:
+    r"""A patch as git prints it: any number of lines, in files and hunks.
+
+    Each line of a hunk begins with one of `` +-\``, so that no content can look like a header.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.removesuffix("\n").split("\n") if text else []
+        # Git drops the mark of an empty line where ``diff.suppressBlankEmpty`` is set.
+        self.marks = "".join([line[:1] or CONTEXT for line in self.lines])
+        self.files = tuple(self._files())
+        self._file_starts = [file.start for file in self.files]
+        self._hunks = [hunk for file in self.files for hunk in file.hunks]
+        self._hunk_starts = [hunk.start for hunk in self._hunks]
+
+    def _files(self) -> list[FilePatch]:
+        starts = self._starting("d", _FILE, 0, len(self.lines))
+        ends = [*starts[1:], len(self.lines)][: len(starts)]
+        return [self._file(start, end) for start, end in zip(starts, ends, strict=True)]
+
+    def _starting(self, mark: str, prefix: str, start: int, end: int) -> list[int]:
+        found, place = [], self.marks.find(mark, start, end)
+        while place >= 0:
+            if self.lines[place].startswith(prefix):
+                found.append(place)
+            place = self.marks.find(mark, place + 1, end)
+        return found
+
+    def _file(self, start: int, end: int) -> FilePatch:
+        starts = self._starting("@", _HUNK, start, end)
+        hunks = tuple(map(self._hunk, starts, [*starts[1:], end]))
+        body = starts[0] if starts else end
+        header = parse_header(self.lines[start:body])
+        return FilePatch(
+            *header,
+            start,
+            end,
+            hunks,
+            self.marks.count(ADDED, body, end),
+            self.marks.count(REMOVED, body, end),
+        )
+
+    def _hunk(self, start: int, end: int) -> Hunk:
+        match = _RANGES.match(self.lines[start])
+        return Hunk(start, end, *((int(match[1]), int(match[3])) if match else (1, 1)))
+
+    def file_index(self, line: int) -> int:
+        """Return the index of the file that a line belongs to."""
+        return max(0, bisect_right(self._file_starts, line) - 1)
+
+    def hunk_at(self, line: int) -> Hunk | None:
+        """Return the hunk of a line; None in a header."""
+        index = bisect_right(self._hunk_starts, line) - 1
+        hunk = self._hunks[index] if index >= 0 else None
+        return hunk if hunk is not None and line < hunk.end else None
+
+    def hunk_after(self, line: int) -> Hunk | None:
+        """Return the first hunk that begins after a line."""
+        index = bisect_right(self._hunk_starts, line)
+        return self._hunks[index] if index < len(self._hunks) else None
+
+    def hunk_before(self, line: int) -> Hunk | None:
+        """Return the last hunk that begins before a line."""
+        index = bisect_right(self._hunk_starts, line - 1) - 1
+        return self._hunks[index] if index >= 0 else None
+
+    def numbers(self, line: int) -> LineNumbers:
+        """Return the numbers of a line of a hunk in the file before and after."""
+        hunk, mark = self.hunk_at(line), self.marks[line]
+        if hunk is None or line == hunk.start or mark == NO_NEWLINE:
+            return LineNumbers(None, None)
+        first, marks = hunk.start + 1, self.marks
+        said = line - first - marks.count(NO_NEWLINE, first, line)
+        old = hunk.old + said - marks.count(ADDED, first, line)
+        new = hunk.new + said - marks.count(REMOVED, first, line)
+        return LineNumbers(None if mark == ADDED else old, None if mark == REMOVED else new)
+
+    def line_of(self, file: FilePatch, number: int, *, is_old: bool = False) -> int | None:
+        """Return the line of the patch that has a number in the file after the change, or before it."""
+        for hunk in file.hunks:
+            first = hunk.old if is_old else hunk.new
+            if not first <= number <= first + hunk.end - hunk.start:
+                continue
+            left_out, count = (ADDED if is_old else REMOVED), first - 1
+            for line in range(hunk.start + 1, hunk.end):
+                count += self.marks[line] not in {left_out, NO_NEWLINE}
+                if count == number and self.marks[line] not in {left_out, NO_NEWLINE}:
+                    return line
+        return None
+
+    @cached_property
+    def largest_number(self) -> int:
+        """A number that no line's number exceeds."""
+        return max((max(hunk.old, hunk.new) + hunk.end - hunk.start for hunk in self._hunks), default=0)

@@ -1,0 +1,31 @@
+"""A person's comment on lines of a change."""
+
+from enum import StrEnum
+
+from git_blackbird.model.base.record import Record
+
+
+class Side(StrEnum):
+    """Whether lines are numbered as before the change or after it."""
+
+    OLD = "old"
+    NEW = "new"
+
+
+class ReviewComment(Record):
+    """A comment on the lines ``start`` to ``end`` of a file.
+
+    ``quoted`` has these lines as the patch has them, each with its mark; a long range is cut.
+    """
+
+    path: str
+    side: Side
+    start: int
+    end: int
+    quoted: str = ""
+    text: str = ""
+
+    @property
+    def place(self) -> tuple[str, Side, int, int]:
+        """Where it stands: there is one comment at a place."""
+        return self.path, self.side, self.start, self.end

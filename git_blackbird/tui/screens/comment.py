@@ -1,0 +1,36 @@
+"""Writing a comment on lines of a diff."""
+
+from textual.app import ComposeResult
+from textual.widgets import Static, TextArea
+
+from git_blackbird.messages.display.format import place_words
+from git_blackbird.model.base.sanitize import clean_line, escape_controls
+from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
+
+_KEYS = "ctrl+s and esc go back and keep it, without a text it is removed, @ names a file"
+_SHOWN_LINES = 4
+_LONGEST_PLACE = 500
+
+
+class CommentScreen(Modal[None]):
+    """Edits a comment; every keystroke is kept."""
+
+    def __init__(self, pane: DiffPane, comment: ReviewComment, path_lister: PathLister) -> None:
+        super().__init__(f"Comment on {clean_line(place_words(comment), _LONGEST_PLACE)}", _KEYS, "wide")
+        self._pane = pane
+        self._comment = comment
+        self._path_lister = path_lister
+
+    def compose_body(self) -> ComposeResult:
+        lines = self._comment.quoted.split("\n")[:_SHOWN_LINES]
+        yield Static("\n".join(map(escape_controls, lines)), classes="quoted", markup=False)
+        yield MentionEditor(self._path_lister, self._comment.text)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._pane.keep_comment(self._comment.model_copy(update={"text": event.text_area.text}))
+
+    def on_mention_editor_sent(self) -> None:
+        self.dismiss_once(None)

@@ -1,0 +1,77 @@
+"""What stands under the lines of a diff: comments of the person, and findings of reviewers."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.cells import get_character_cell_size
+
+from git_blackbird.messages.display.format import wrap_line
+from git_blackbird.messages.patch.comments import file_at, line_of_comment
+from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.model.entities.findings import Finding, MergedReview, MinorIssue
+from git_blackbird.tui.widgets.diff_painter import NoteRow
+
+_LONGEST = 4_000
+_MOST_ROWS = 40
+_FEWEST_COLUMNS = 10
+
+
+class Note(NamedTuple):
+    """A text under a line of a patch; ``comment`` is that of the person, None for one of a reviewer."""
+
+    line: int
+    text: str
+    comment: ReviewComment | None = None
+
+    @property
+    def tone(self) -> str:
+        """The name of its style."""
+        return "finding" if self.comment is None else "comment-note"
+
+
+def comment_notes(patch: Patch, comments: Iterable[ReviewComment]) -> Iterator[Note]:
+    """Yield the comments on lines that the patch has."""
+    for comment in comments:
+        line = line_of_comment(patch, comment)
+        if line is not None:
+            lines = "" if comment.start == comment.end else f" (lines {comment.start}-{comment.end})"
+            yield Note(line, f"you{lines}: {comment.text.strip()}", comment)
+
+
+def finding_notes(patch: Patch, merged: MergedReview | None) -> Iterator[Note]:
+    """Yield what the reviewers found at lines that the patch has."""
+    issues: tuple[Finding | MinorIssue, ...] = ()
+    if merged is not None:
+        issues = (*merged.findings, *merged.minor)
+    for issue in issues:
+        file = None if issue.file is None else file_at(patch, issue.file)
+        line = None if file is None or issue.line is None else patch.line_of(file, issue.line)
+        if line is not None:
+            yield Note(line, _words(issue))
+
+
+def _words(issue: Finding | MinorIssue) -> str:
+    if isinstance(issue, MinorIssue):
+        return f"reviewer, minor: {issue.description}"
+    fix = f"\nfix: {issue.fix}" if issue.fix else ""
+    return f"{issue.source} reviewer, {issue.severity}: {issue.description}{fix}"
+
+
+def note_rows(notes: Sequence[Note], columns: int) -> Mapping[int, Sequence[NoteRow]]:
+    """Return the rows under each line that has notes, wrapped."""
+    rows: dict[int, list[NoteRow]] = {}
+    for note in notes:
+        rows.setdefault(note.line, []).extend(_rows(note, max(_FEWEST_COLUMNS, columns)))
+    return rows
+
+
+def _rows(note: Note, columns: int) -> Sequence[NoteRow]:
+    lines = strip_controls(note.text[:_LONGEST]).splitlines()
+    parts = [
+        part
+        for line in lines[:_MOST_ROWS]
+        for part in wrap_line(clean_line(line, _LONGEST), columns, get_character_cell_size)
+    ]
+    return [NoteRow(part, note.tone) for part in parts[:_MOST_ROWS]]

@@ -1,0 +1,216 @@
+"""A diff with its search and what is said about its keys: the one way to show diffs."""
+
+from functools import partial
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from git_blackbird.controller.core.drafts import CommentDraft
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.diff import full_diff
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.patch.comments import comment_on
+from git_blackbird.messages.patch.parse import FilePatch, Patch
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.diff_notes import comment_notes, finding_notes
+from git_blackbird.tui.widgets.diff_view import DiffView
+
+KEYS = (
+    ("j k up down", "move; also pgup, pgdn, home, end"),
+    ("n N", "next and previous hunk"),
+    ("] [", "next and previous file"),
+    ("/", "search; enter and f3 go to the next match, backspace to the one before, esc ends it"),
+    ("z Z", "fold the file, or all files"),
+    ("w", "wrap long lines; else left and right scroll them"),
+    ("s", "old and new side by side, from 140 columns"),
+    ("c", "comment the line, or the range begun with v or shift+up and shift+down"),
+)
+"""For the help."""
+
+
+class DiffPane(Vertical):
+    """Shows one diff at a time, read in a thread. The focus goes to its view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", show=False),
+        Binding("escape", "give_up", "End search or range", show=False),
+    ]
+
+    class FileChanged(Message):
+        """The cursor is in another file, or another diff is shown; None where it has no files."""
+
+        def __init__(self, pane: "DiffPane", file: FilePatch | None) -> None:
+            super().__init__()
+            self.pane = pane
+            self.file = file
+
+        @property
+        def control(self) -> "DiffPane":
+            """The pane, for ``@on``."""
+            return self.pane
+
+    class CommentWanted(Message):
+        """A comment is to be written; it has the text of the one at its place, if there is one."""
+
+        def __init__(self, pane: "DiffPane", comment: ReviewComment) -> None:
+            super().__init__()
+            self.pane = pane
+            self.comment = comment
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._comments: CommentDraft | None = None
+        self._merged: MergedReview | None = None
+        self._view = DiffView()
+        self._pair: TreePair | None = None
+        self._file: FilePatch | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._view
+        yield Static("", classes="diff-note", markup=False)
+        search = SingleLineInput(placeholder="search in the diff", classes="diff-search")
+        search.display = False
+        yield search
+
+    @property
+    def view(self) -> DiffView:
+        """What has the cursor, and the focus."""
+        return self._view
+
+    @property
+    def shown(self) -> tuple[FilePatch, ...]:
+        """The files of the diff, in its order."""
+        return self._view.patch.files
+
+    @property
+    def file(self) -> FilePatch | None:
+        """The file under the cursor."""
+        return self._view.file
+
+    def read(self, workspace: Workspace, pair: TreePair) -> None:
+        """Show the diff of a pair of trees, unless it is shown already."""
+        if pair != self._pair:
+            self.show_text("reading...", pair)
+            self._read(workspace, pair)
+
+    def show(self, text: str) -> None:
+        """Show a patch as git prints it."""
+        self._pair = None
+        self._show_patch(Patch(text))
+
+    def show_text(self, text: str, pair: TreePair | None = None) -> None:
+        """Show no diff, and why."""
+        self._pair = pair
+        self._view.show(Patch(""))
+        self._tell(text)
+
+    def annotate(self, comments: CommentDraft | None, merged: MergedReview | None) -> None:
+        """Show comments, which can be written then, and the findings of reviewers under their lines."""
+        self._comments, self._merged = comments, merged
+        self._view.accepts_comments = comments is not None
+        self._show_notes()
+
+    def keep_comment(self, comment: ReviewComment) -> None:
+        """Keep a comment as it is written now, and show it; one without a text is removed."""
+        if self._comments is not None:
+            self._comments.put(comment)
+            self._show_notes()
+
+    def _show_notes(self) -> None:
+        patch = self._view.patch
+        comments = () if self._comments is None else self._comments.items
+        self._view.annotate((*finding_notes(patch, self._merged), *comment_notes(patch, comments)))
+
+    def on_diff_view_comment_wanted(self, event: DiffView.CommentWanted) -> None:
+        """Ask the screen for the text of a comment."""
+        wanted = comment_on(self._view.patch, event.first, event.last)
+        if wanted is None or self._comments is None:
+            self._tell("there is no line of a file to comment here")
+            return
+        places = [wanted.place]
+        if event.first == event.last:
+            # The comment that stands under the line is meant, also if it is about more lines.
+            notes = (note for note in self._view.notes if note.line == event.last)
+            places += [note.comment.place for note in notes if note.comment is not None]
+        kept = next((comment for comment in self._comments.items if comment.place in places), wanted)
+        self.post_message(self.CommentWanted(self, kept))
+
+    def go_to_file(self, path: str) -> bool:
+        """Move the cursor to the header of a file; return whether it is in the diff."""
+        return self._view.go_to_file(path)
+
+    @work(thread=True, exclusive=True, group="diff")
+    def _read(self, workspace: Workspace, pair: TreePair) -> None:
+        worker = get_current_worker()
+        try:
+            with gc_paused():
+                patch = Patch(full_diff(workspace, pair))
+        except BlackbirdError as error:
+            text = f"no diff can be shown: {clean_line(error.message)}"
+            show = partial(self.show_text, text)
+        else:
+            show = partial(self._show_patch, patch)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(show)
+
+    def _show_patch(self, patch: Patch) -> None:
+        self._view.search("")
+        self._view.show(patch)
+        self._show_notes()
+        self._tell("" if patch.files else "nothing was changed")
+
+    def on_diff_rows_moved(self) -> None:
+        if self.file is not self._file:
+            self._file = self.file
+            self.post_message(self.FileChanged(self, self._file))
+
+    def on_diff_view_told(self, event: DiffView.Told) -> None:
+        self._tell(event.text)
+
+    def _tell(self, text: str) -> None:
+        note = self.query_one(".diff-note", Static)
+        note.update(clean_line(text))
+        note.display = bool(text)
+
+    @property
+    def _input(self) -> Input:
+        return self.query_one(".diff-search", Input)
+
+    def action_search(self) -> None:
+        self._input.display = True
+        self._input.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave Esc to the screen unless it ends a search or a range."""
+        del parameters
+        is_used = self._input.display or bool(self._view.needle) or self._view.mark is not None
+        return action != "give_up" or is_used
+
+    def action_give_up(self) -> None:
+        if self._view.mark is not None:
+            self._view.action_range()
+            return
+        self._view.search("")
+        self._close_search()
+        self._tell("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search; the field is closed, and what was typed is kept for the next time."""
+        event.stop()
+        self._close_search()
+        self._view.search(event.value)
+
+    def _close_search(self) -> None:
+        self._input.display = False
+        self._view.focus()

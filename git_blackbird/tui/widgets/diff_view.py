@@ -1,0 +1,224 @@
+"""The keys of a diff: movement by lines, hunks and files, folding, and how lines are shown."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from git_blackbird.messages.patch.layout import RowKind
+from git_blackbird.messages.patch.parse import NO_NEWLINE
+from git_blackbird.tui.widgets.diff_painter import found_at
+from git_blackbird.tui.widgets.diff_rows import LEAST_SPLIT_COLUMNS, DiffRows
+
+_SHIFT_COLUMNS = 8
+_RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
+
+
+class DiffView(DiffRows):
+    """A patch with a cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", show=False),
+        Binding("k,up", "move(-1)", "Up", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False),
+        Binding("g,home", "end(0)", "First line", show=False),
+        Binding("G,end", "end(1)", "Last line", show=False),
+        Binding("l,right", "shift(1)", "Right", show=False),
+        Binding("h,left", "shift(-1)", "Left", show=False),
+        Binding("n", "hunk(1)", "Next hunk", show=False),
+        Binding("N", "hunk(-1)", "Previous hunk", show=False),
+        Binding("right_square_bracket", "file(1)", "Next file", show=False),
+        Binding("left_square_bracket", "file(-1)", "Previous file", show=False),
+        Binding("z", "fold", "Fold the file", show=False),
+        Binding("Z", "fold_all", "Fold all files", show=False),
+        Binding("w", "wrap", "Wrap lines", show=False),
+        Binding("s", "split", "Side by side", show=False),
+        Binding("v", "range", "Range", show=False),
+        Binding("shift+down", "extend(1)", "Extend the range", show=False),
+        Binding("shift+up", "extend(-1)", "Extend the range", show=False),
+        Binding("c", "comment", "Comment", show=False),
+        Binding("enter,f3", "match(1)", "Next match", show=False),
+        Binding("backspace,shift+f3", "match(-1)", "Previous match", show=False),
+    ]
+
+    class Told(Message):
+        """Something is to be said about a key."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class CommentWanted(Message):
+        """The lines from ``first`` to ``last`` of the patch are to be commented."""
+
+        def __init__(self, first: int, last: int) -> None:
+            super().__init__()
+            self.first = first
+            self.last = last
+
+    matches: tuple[int, ...] = ()
+    accepts_comments = False
+    mark: int | None = None
+    """The line at which a range was begun."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave Enter to others unless a search is on."""
+        del parameters
+        if action in {"range", "extend", "comment"}:
+            return self.accepts_comments
+        return action != "match" or bool(self.needle)
+
+    def is_marked(self, row: int) -> bool:
+        """Whether a row is in the range, or under the cursor."""
+        if self.mark is None:
+            return super().is_marked(row)
+        start = self.rows.row_of(self.mark)
+        return min(start, self.cursor) <= row <= max(start, self.cursor)
+
+    def action_range(self) -> None:
+        """Begin a range at the line under the cursor, or give it up."""
+        row = self.row
+        self.mark = None if row is None or self.mark is not None else row.line
+        self._tell("" if self.mark is None else _RANGE_KEYS)
+        self.refresh()
+
+    def action_extend(self, rows: int) -> None:
+        """Begin a range if there is none, and move its end."""
+        if self.mark is None:
+            self.action_range()
+        self.action_move(rows)
+
+    def action_comment(self) -> None:
+        """Ask for a comment on the line under the cursor, or on the range."""
+        row = self.row
+        if row is None:
+            return
+        first = row.line if self.mark is None else self.mark
+        self.mark = None
+        self.post_message(self.CommentWanted(first, row.line))
+        self.refresh()
+
+    def go_to_file(self, path: str) -> bool:
+        """Move the cursor to the header of a file; return whether it is in the patch."""
+        file = next((file for file in self.patch.files if path in (file.path, file.old_path)), None)
+        if file is not None:
+            self.go_to(file.start, at_top=True)
+        return file is not None
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor, or scroll a line that is higher than the screen."""
+        if self.is_wrapped and rows > 0 and not self.is_end_in_view(self.cursor):
+            self.scroll_strips(1)
+        elif self.is_wrapped and rows < 0 and self.top == self.cursor > 0:
+            self.scroll_strips(-1)
+        else:
+            self.move_to(self.cursor + rows)
+
+    def action_page(self, pages: int) -> None:
+        rows = pages * max(1, self.size.height - 2)
+        self.scroll_to_row(min(self.top + rows, len(self.rows) - self.size.height))
+        self.move_to(self.cursor + rows)
+
+    def action_end(self, end: int) -> None:
+        self.move_to(end * (len(self.rows) - 1))
+
+    def action_shift(self, steps: int) -> None:
+        self.shift(steps * _SHIFT_COLUMNS)
+
+    def action_hunk(self, direction: int) -> None:
+        row = self.row
+        if row is None:
+            return
+        here = self.patch.files[row.file].body - 1 if row.kind is RowKind.FILE and direction > 0 else row.line
+        hunk = self.patch.hunk_after(here) if direction > 0 else self.patch.hunk_before(here)
+        if hunk is None:
+            self._tell("the last hunk" if direction > 0 else "the first hunk")
+        else:
+            self.go_to(hunk.start, at_top=True)
+
+    def action_file(self, direction: int) -> None:
+        """Go to the next file; back, to the beginning of this one first."""
+        row = self.row
+        if row is None:
+            return
+        is_inside = direction < 0 and row.kind is not RowKind.FILE
+        index = row.file + (0 if is_inside else direction)
+        if 0 <= index < len(self.patch.files):
+            self.go_to(self.patch.files[index].start, at_top=True)
+        else:
+            self._tell("the last file" if direction > 0 else "the first file")
+
+    def action_fold(self) -> None:
+        """Fold or unfold the file under the cursor."""
+        row = self.row
+        if row is not None:
+            self.folded ^= {row.file}
+            self.lay_out()
+
+    def action_fold_all(self) -> None:
+        """Fold all files, or unfold all where one is folded."""
+        self.folded = frozenset() if self.folded else frozenset(range(len(self.patch.files)))
+        self.lay_out()
+
+    def action_wrap(self) -> None:
+        self.is_wrapped = not self.is_wrapped
+        self.lay_out()
+        self._tell("long lines are wrapped" if self.is_wrapped else "long lines scroll with left and right")
+
+    def action_split(self) -> None:
+        columns = self.app.size.width
+        if not self.wants_split and columns < LEAST_SPLIT_COLUMNS:
+            self._tell(f"side by side needs {LEAST_SPLIT_COLUMNS} columns; this terminal has {columns}")
+            return
+        self.wants_split = not self.wants_split
+        self.lay_out()
+
+    def search(self, needle: str) -> None:
+        """Search the lines; go to the first match from the cursor on. Capitals matter if there are some."""
+        self.needle = needle if any(map(str.isupper, needle)) else needle.lower()
+        self.matches = tuple(self._lines_with(self.needle)) if needle else ()
+        self.repaint()
+        if needle:
+            row = self.row
+            self._go_to_match(next((line for line in self.matches if row and line >= row.line), None))
+
+    def _lines_with(self, needle: str) -> list[int]:
+        lines = self.patch.lines
+        if needle == needle.lower():
+            found = [index for index, line in enumerate(lines) if needle in line.lower()]
+        else:
+            found = [index for index, line in enumerate(lines) if needle in line]
+        return [line for line in found if self._is_in_hunk(line) and found_at(lines[line][1:], needle)]
+
+    def _is_in_hunk(self, line: int) -> bool:
+        return self.patch.marks[line] not in {"@", NO_NEWLINE} and self.patch.hunk_at(line) is not None
+
+    def action_match(self, direction: int) -> None:
+        """Go to the next match, or the one before; after the last, to the first."""
+        row = self.row
+        if row is None:
+            return
+        if direction > 0:
+            self._go_to_match(next((line for line in self.matches if line > row.line), None))
+        else:
+            before = [line for line in self.matches if line < row.line]
+            self._go_to_match(before[-1] if before else self.matches[-1] if self.matches else None)
+
+    def _go_to_match(self, line: int | None) -> None:
+        """Go to a match; None stands for the first of all."""
+        if not self.matches:
+            self._tell(f"no line has {self.needle}")
+            return
+        line = self.matches[0] if line is None else line
+        self.go_to(line)
+        self._tell(f"match {self.matches.index(line) + 1} of {len(self.matches)}: {self.needle}")
+
+    def on_click(self, event: events.Click) -> None:
+        row = self.row_at(event.y)
+        if row is not None:
+            self.move_to(row)
+
+    def _tell(self, text: str) -> None:
+        self.post_message(self.Told(text))

@@ -1,0 +1,97 @@
+"""Comments on lines: written at the diff, sent with a request, looked after at the next checkpoint."""
+
+import json
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
+from git_blackbird.tui.screens.comment import CommentScreen
+from git_blackbird.tui.widgets.diff_pane import DiffPane
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.tui.at_screen import SELECT_ALL
+from tests.tui.driver import drive, is_over, screen_text, see, wait_for
+
+PROMPT = "write a.txt one\\ntwo\\nthree\\nfour\non-feedback write a.txt one\\n2\\nthree\\nfour"
+
+
+async def at_diff(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+    await pilot.press("d")
+    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+    await pilot.press("v")
+    await see(app, pilot, "4 + four")
+
+
+async def write_comment(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
+    await pilot.press("c")
+    await wait_for(pilot, lambda: isinstance(app.screen, CommentScreen))
+    await pilot.press(SELECT_ALL, *text, "escape")
+    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+
+
+def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", PROMPT))
+    execute(planned)
+
+    async def write(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await pilot.press("j", "j", "j")
+        await write_comment(app, pilot, "a digit")
+        await see(app, pilot, "\u2503 you: a digit")
+        await pilot.press("j", "j", "v", "j")
+        await write_comment(app, pilot, "in words?")
+        await see(app, pilot, "\u2503 you (lines 3-4): in words?")
+        await pilot.press("k", "k", "k", "k")
+        await write_comment(app, pilot, "gone")
+        await see(app, pilot, "you: gone")
+        await pilot.press("c", SELECT_ALL, "delete", "escape", *["escape"] * 2)
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, write, (100, 40))
+
+    async def send(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await see(app, pilot, "you: a digit", "you (lines 3-4): in words?")
+        assert "gone" not in screen_text(app)
+        assert [file.path for file in app.screen.query_one(DiffPane).shown] == ["a.txt"]
+        await pilot.press("escape", "3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        assert app.screen.query_one(TextArea).text == REQUEST
+        await pilot.press("escape", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await pilot.press(*" ok", "ctrl+s")
+        await see(app, pilot, "Changes requested:", "Your comments:")
+        await see(app, pilot, "changed      a.txt:2: a digit", "not changed  a.txt:3-4: in words?")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, send, (100, 60))
+    run = runs_of(planned, "alpha")[0]
+    assert run.decision_feedback == REQUEST + " ok"
+    record = json.loads(next((planned / ".blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
+    assert record["review_comments"] == [
+        {"path": "a.txt", "side": "new", "start": 2, "end": 2, "quoted": "+two", "text": "a digit"},
+        {
+            "path": "a.txt",
+            "side": "new",
+            "start": 3,
+            "end": 4,
+            "quoted": "+three\n+four",
+            "text": "in words?",
+        },
+    ]
+    assert not list((planned / ".git/blackbird").rglob("comments-*"))
+
+
+REQUEST = """\
+a.txt:2
+> +two
+a digit
+
+a.txt:3-4
+> +three
+> +four
+in words?"""
