@@ -169,6 +169,9 @@ class ResilientDriver(LinuxDriver):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if isinstance(self._screen_app, InputGuard):
+                # Before it is drawn again: no key is shown as usable that would be dropped.
+                self._screen_app.ignore_pending_input()
             self._resume()
 
     def _handle_stop(self, *_: object) -> None:

@@ -116,7 +116,7 @@ def _tiles(report: Report) -> Iterator[str]:
         "done": counted(len(report.done), "task"),
         "waiting for you": str(len(report.waiting) or "nothing"),
         "in runs": f"{render_duration(spent.seconds)}",
-        "tokens": short_number(spent.tokens),
+        "tokens": short_number(spent.tokens) if spent.tokens else "-",
         "cost": format_cost(spent.cost_usd),
     }
     listed = "".join(f"<li><b>{html.escape(value)}</b>{name}</li>" for name, value in tiles.items())

@@ -25,6 +25,7 @@ from git_blackbird.tui.widgets.task_picker import PickItem, TaskPicker
 
 T = TypeVar("T")
 TOP = "the top of the plan"
+_NEAR = 40
 
 
 def named(task: Task) -> str:
@@ -237,15 +238,18 @@ class MoveScreen(SavingModal[T], Generic[T]):
         beside = siblings_of(self._plan, parent)
         self._others = tuple(task_id for task_id in beside if task_id != self._subject.id)
         self._index = len(self._others) if index is None else index
-        where = f"At {TOP}" if parent is None else f"Below {named(self._plan.tasks[parent])}"
-        self.query_one("#chosen", Static).update(f"{where}:")
         self._show_order()
 
     def _show_order(self) -> None:
+        """Show the tasks around the moved one: there may be thousands."""
         order = (*self._others[: self._index], self._subject.id, *self._others[self._index :])
-        lines = [named(self._plan.tasks[task_id]) for task_id in order]
+        first = max(0, self._index - _NEAR)
+        lines = [named(self._plan.tasks[task_id]) for task_id in order[first : self._index + _NEAR + 1]]
         self.query_one(OptionList).set_options([Option(clean_line(line)) for line in lines])
-        self.query_one(OptionList).highlighted = self._index
+        self.query_one(OptionList).highlighted = self._index - first
+        place = f", {self._index + 1} of {len(order)}" if len(order) > len(lines) else ""
+        where = "At the top" if self._below is None else f"Below {named(self._plan.tasks[self._below])}"
+        self.query_one("#chosen", Static).update(f"{where}{place}:")
 
     def action_shift(self, lines: int) -> None:
         self._index = max(0, min(self._index + lines, len(self._others)))
@@ -257,7 +261,12 @@ class MoveScreen(SavingModal[T], Generic[T]):
         if item is not None:
             self._show_below(item.task_id)
 
-    def on_option_list_option_selected(self) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Save the place; a click on another line moves the task there first."""
+        clicked = max(0, self._index - _NEAR) + event.option_index
+        if clicked != self._index:
+            self.action_shift(clicked - self._index)
+            return
         behind = self._others[self._index - 1] if self._index else None
         before = self._others[self._index] if self._index < len(self._others) else None
         place = Place(self._below, behind, before)
