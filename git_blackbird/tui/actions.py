@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple, cast
 
+from textual.binding import ActiveBinding, Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
@@ -32,17 +34,14 @@ class KeyAction(NamedTuple):
 
 
 PLAN_EDITS = (
-    KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT", is_shown=False),
-    KeyAction(
-        "E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK", is_shown=False
-    ),
+    KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT"),
+    KeyAction("E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK"),
     KeyAction(
         "D",
         "delete_task",
         "Delete",
         "show what deleting the task takes along, and delete it",
         "delete TASK --dry-run",
-        is_shown=False,
     ),
     KeyAction(
         "M",
@@ -50,7 +49,6 @@ PLAN_EDITS = (
         "Move",
         "move the task up, down or below another",
         "move TASK --after OTHER",
-        is_shown=False,
     ),
     KeyAction(
         "B",
@@ -58,7 +56,6 @@ PLAN_EDITS = (
         "Before",
         "choose what must be done before the task",
         "deps set TASK DEP...",
-        is_shown=False,
     ),
 )
 """They change the plan itself; a capital letter each, so that none is pressed by mistake."""
@@ -73,6 +70,7 @@ ACTIONS = (
     ),
     KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
     KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
+    KeyAction("a", "answer", "Action", "open the next decision, or go to what waits for you", "status"),
     KeyAction(
         "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show TASK"
     ),
@@ -83,16 +81,18 @@ ACTIONS = (
         "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
     ),
     KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
+    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
+    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK"),
+    KeyAction("slash", "search", "Search", "search in ids and titles", "list --all"),
+    KeyAction("t", "switch", "Live", "show the task, or what agents do"),
     KeyAction(
-        "o",
-        "choose_agent",
-        "Agent",
-        "choose the agent for new runs, until you quit",
-        "execute --agent NAME",
-        is_shown=False,
+        "c", "settings", "Settings", "show, set and remove settings, and see which layer sets each", "config"
+    ),
+    KeyAction("y", "copy", "Copy", "copy the task's id, or what the other pane shows"),
+    KeyAction(
+        "o", "choose_agent", "Agent", "choose the agent for new runs, until you quit", "execute --agent NAME"
     ),
     *PLAN_EDITS,
-    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
     KeyAction(
         "ctrl+z",
         "suspend_process",
@@ -101,18 +101,6 @@ ACTIONS = (
         "",
         is_shown=False,
     ),
-    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK", is_shown=False),
-    KeyAction("a", "answer", "Action", "open the next decision, or go to what waits for you", "status"),
-    KeyAction(
-        "c",
-        "settings",
-        "Settings",
-        "show, set and remove settings, and see which layer sets each",
-        "config",
-        is_shown=False,
-    ),
-    KeyAction("t", "switch", "Live", "show the task, or what agents do", "", is_shown=False),
-    KeyAction("slash", "search", "Search", "search in ids and titles", "list --all", is_shown=False),
     KeyAction("question_mark", "help", "Help", "list all keys"),
     KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
 )
@@ -145,6 +133,37 @@ def help_lines(task_id: str | None) -> Iterator[StyledLine]:
     yield StyledLine("")
     for keys, text in _KEYS_OF_TREE:
         yield StyledLine(f"{keys:<{_KEY_COLUMNS}}{text}")
+
+
+class ScreenKey(NamedTuple):
+    """A key that works on a screen now, as it is called there."""
+
+    name: str
+    binding: Binding
+
+
+_NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "tab", "shift+tab"})
+
+
+def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:
+    """Yield the keys that have a meaning on a screen or for what has the focus there, each meaning once."""
+    told: dict[str, list[ActiveBinding]] = {}
+    for active in screen.active_bindings.values():
+        text = active.binding.description
+        if text and active.enabled and active.binding.key not in _NOT_LISTED:
+            told.setdefault(text, []).append(active)
+    for alike in told.values():
+        names = " ".join(screen.app.get_key_display(active.binding) for active in alike)
+        yield ScreenKey(names, alike[0].binding)
+
+
+def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
+    """Yield the keys of a screen and of what has the focus on it."""
+    for key in keys_on(screen):
+        yield StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.binding.description}")
+    yield StyledLine("")
+    yield StyledLine(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
+    yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
 
 
 _STARTS = ("execute_task", "resume", "tell", "restart")
@@ -180,25 +199,42 @@ def why_impossible(context: AppContext, action: str) -> str:
     return f"it is {state}" + ("" if instead is None else f"; {instead.key}: {instead.description}")
 
 
+class _Found(NamedTuple):
+    label: str
+    title: str
+    perform: IgnoreReturnCallbackType
+    help: str
+
+
 class ActionProvider(Provider):
-    """The command palette: finds the actions that are possible now."""
+    """The command palette: finds the actions that are possible now, on the plan or on the screen above it."""
 
     async def discover(self) -> Hits:
-        for action, perform in self._possible():
-            yield DiscoveryHit(_title(action), perform, help=self._help(action))
+        for found in self._possible():
+            yield DiscoveryHit(found.title, found.perform, help=found.help)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for action, perform in self._possible():
+        for found in self._possible():
             # A match in the label outranks one in the description.
-            score = max(2 * matcher.match(action.label), matcher.match(_title(action)))
+            score = max(2 * matcher.match(found.label), matcher.match(found.title))
             if score > 0:
-                yield Hit(score, matcher.highlight(_title(action)), perform, help=self._help(action))
+                yield Hit(score, matcher.highlight(found.title), found.perform, help=found.help)
 
-    def _possible(self) -> Iterator[tuple[KeyAction, IgnoreReturnCallbackType]]:
+    def _possible(self) -> Iterator[_Found]:
+        if self.screen is not self._context.main:
+            yield from self._on_screen()
+            return
         for action in ACTIONS:
             if self._context.is_possible(action.action):
-                yield action, partial(self.app.run_action, action.action)
+                perform = partial(self.app.run_action, action.action)
+                yield _Found(action.label, _title(action), perform, self._help(action))
+
+    def _on_screen(self) -> Iterator[_Found]:
+        """Yield what the keys of the screen do."""
+        for key in keys_on(self.screen):
+            perform = partial(self.app.simulate_key, key.binding.key)
+            yield _Found(key.binding.description, key.binding.description, perform, key.name)
 
     @property
     def _context(self) -> AppContext:

@@ -39,6 +39,7 @@ from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
+from git_blackbird.tui.widgets.line_view import Copies
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
@@ -191,6 +192,8 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
+        if action == "help":
+            return not isinstance(self.focused, Input | TextArea)
         is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_taken(action))
         return is_ours and self.is_possible(action)
 
@@ -326,6 +329,17 @@ class BlackbirdApp(AppContext):
 
     def action_search(self) -> None:
         self.main.search()
+
+    def action_copy(self) -> None:
+        """Copy what has the focus, by the terminal (OSC 52)."""
+        nodes = () if self.focused is None else self.focused.ancestors_with_self
+        text = next((node.copied_text for node in nodes if isinstance(node, Copies)), "")
+        if text:
+            self.copy_to_clipboard(text)
+            first, *more = text.splitlines()
+            self.notify(f"copied: {first[:60]}" + (f" and {len(more)} lines" if more else ""), markup=False)
+        else:
+            self.notify("there is nothing to copy here", severity="warning")
 
     async def action_help(self) -> None:
         await self.commands.help(self.current)

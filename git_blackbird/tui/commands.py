@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import chain
 
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
@@ -36,7 +37,7 @@ from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
-from git_blackbird.tui.actions import help_lines
+from git_blackbird.tui.actions import help_lines, screen_help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
@@ -226,7 +227,13 @@ class Commands:
         await app.push_screen(screen, lambda _: app.poll())
 
     async def help(self, task: Task | None) -> None:
-        await self._app.push_screen(HelpScreen(help_lines(None if task is None else task.id)))
+        """List the keys of the screen; on the plan, each with the command that does the same."""
+        screen = self._app.screen
+        lines = screen_help_lines(screen)
+        if screen is self._app.main:
+            others = () if self._app.main.plan_tree.has_focus else tuple(lines)
+            lines = chain(help_lines(None if task is None else task.id), others)
+        await self._app.push_screen(HelpScreen(lines))
 
     async def _open(self) -> Workspace:
         """Open the worktree to change something, which its configuration must allow."""

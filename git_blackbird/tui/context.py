@@ -67,7 +67,7 @@ class AppContext(ThemedApp, InputGuard):
         super().__init__(driver_class=driver_class)
         self.environment = environment
         self.watcher = watcher
-        self.main = MainScreen(lambda: watcher.workspace)
+        self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
         self._review_marks: dict[TreePair, ReviewMarks] = {}
@@ -122,9 +122,6 @@ class AppContext(ThemedApp, InputGuard):
     def is_possible(self, action: str) -> bool:
         """Whether an action can be done now, by the last state that was read."""
         match action:
-            case "command_palette":
-                # Its actions act on the plan, which another screen would hide.
-                return self.screen is self.main
             case "pause":
                 return self.is_busy or COMMITTING.is_apart
             case "answer":

@@ -160,8 +160,8 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("Say two.")
     for columns, lines in ((120, 40), (80, 24), (40, 12)):
         tmux.resize(columns, lines)
-        # The frame around both is the last line.
-        tmux.wait_for("What should change?", "Say two.", f"┗{'━' * (columns - 2)}┛")
+        # The frame is as wide as the window, less a margin.
+        tmux.wait_for("What should change?", "Say two.", f"┗{'━' * (columns * 96 // 100 - 3)}")
     tmux.press("Escape")
     tmux.wait_for("4. Reject changes", without="What should change?")
     tmux.press("4", "Enter")

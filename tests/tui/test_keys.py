@@ -107,6 +107,45 @@ def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
     drive(planned, session)
 
 
+def test_every_screen_lists_its_keys_is_left_by_q_and_has_a_palette(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        for key, screen, told in (
+            ("d", CheckpointScreen, "Leave the file out of an approval"),
+            ("s", ChoiceModal, "find an action by name"),
+            ("c", SettingsScreen, "find an action by name"),
+        ):
+            await opened(app, pilot, key, screen)
+            await opened(app, pilot, "question_mark", HelpScreen)
+            await pilot.press("slash", *told[:12])
+            await see(app, pilot, told)
+            await pilot.press("enter", "q")
+            await wait_for(pilot, lambda screen=screen: isinstance(app.screen, screen))  # type: ignore[misc]
+            await pilot.press("ctrl+p")
+            await see(app, pilot, "Search for commands", "Keys")
+            await pilot.press("escape", "q")
+            await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, session, (100, 40))
+
+
+def test_y_copies_what_has_the_focus(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(BlackbirdApp, "copy_to_clipboard", lambda _, text: copied.append(text))
+    run = runs_of(planned, "a00")[0].id
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("y", "h")
+        await see(app, pilot, run)
+        await pilot.press("y")
+        await opened(app, pilot, "d", CheckpointScreen)
+        await see(app, pilot, "of 1 read")
+        await pilot.press("v", "n", "down", "y")
+        await wait_for(pilot, lambda: len(copied) == 3)
+
+    drive(planned, session, (140, 30))
+    assert copied == ["a00", run, "a.txt:1"]
+
+
 def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)

@@ -67,6 +67,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         Binding("left_square_bracket", "in_diff('file(-1)')", "File before", show=False),
         Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
         Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
+        Binding("y", "app.copy", "Copy the path and line, or the file's path", show=False),
         Binding("m", "mark_read", "Mark the file as read, or unread", show=False),
         Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
         *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),

@@ -61,7 +61,7 @@ def _at_work(overview: StatusReport) -> frozenset[TaskId]:
 class MainScreen(Screen[None]):
     """Shows the state of the worktree; the application carries out the actions.
 
-    ``open_workspace`` gives the workspace of the moment.
+    ``open_workspace`` gives the workspace of the moment, ``chosen_agent`` the agent that was chosen here.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +76,9 @@ class MainScreen(Screen[None]):
         Binding("greater_than_sign", "split(1)", "Wider", show=False),
     ]
 
-    def __init__(self, open_workspace: Callable[[], Workspace]) -> None:
+    def __init__(
+        self, open_workspace: Callable[[], Workspace], chosen_agent: Callable[[], str | None]
+    ) -> None:
         super().__init__()
         self.plan_tree = PlanTree(id="tree")
         self.details = TaskDetails(id="details")
@@ -86,6 +88,7 @@ class MainScreen(Screen[None]):
         self.view_state: ViewState | None = None
         self.required: tuple[AttentionItem, ...] = ()
         self._open_workspace = open_workspace
+        self._chosen_agent = chosen_agent
         self._plan_graph: PlanGraph | None = None
         self._shown_history: HistoryPanes | None = None
         self._share = _EVEN
@@ -155,9 +158,10 @@ class MainScreen(Screen[None]):
         if self._error:
             bar.show_text(self._error, layout=False)
         elif self.view_state is not None:
-            agent = self._open_workspace().config.agent
+            agent = self._chosen_agent() or self._open_workspace().config.agent
             text = status_text(self.view_state.overview, self.live.at_work, self.plan_tree.narrowed, agent)
             bar.show_text(text, layout=False)
+            self.query_one(KeyFooter).agent = agent
 
     def on_plan_tree_moved(self) -> None:
         self._show_all()

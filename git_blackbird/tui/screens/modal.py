@@ -7,9 +7,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
-from git_blackbird.messages.display.checkpoint import StyledLine
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
@@ -20,7 +21,12 @@ T = TypeVar("T")
 class Modal(ModalScreen[T | None], Generic[T]):
     """A box with a title, a body and the keys; returns a result once, None when it is left with Esc."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Back"),
+        Binding("q", "back", "Back", show=False),
+        Binding("question_mark", "app.help", "Keys", show=False),
+        Binding("ctrl+p", "app.command_palette", "Find an action", show=False, priority=True),
+    ]
 
     _is_dismissed = False
 
@@ -55,6 +61,10 @@ class Modal(ModalScreen[T | None], Generic[T]):
     def action_leave(self) -> None:
         self.dismiss_once(None)
 
+    def action_back(self) -> None:
+        """Do what Esc does, where a letter is no text."""
+        self.action_leave()
+
 
 class ScrollingModal(ScrollsText, Modal[T], Generic[T]):
     """Scrolls ``read_widget`` by page up and down, Ctrl+Home and Ctrl+End, whatever has the focus."""
@@ -78,14 +88,36 @@ class ChoiceModal(Modal[T], Generic[T]):
 
 
 class HelpScreen(Modal[None]):
-    """Lists the keys; Esc, ? and q close it."""
+    """Lists keys; ``/`` searches them, Esc, ``?`` and ``q`` close it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,q", "leave", "Back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "leave", "Back", show=False),
+        Binding("slash", "search", "Search", show=False),
+    ]
 
     def __init__(self, lines: Iterable[StyledLine]) -> None:
-        super().__init__("Keys", "esc goes back", "wide")
+        super().__init__("Keys", "/ searches, esc goes back", "wide")
         self._lines = tuple(lines)
 
     def compose_body(self) -> ComposeResult:
+        search = SingleLineInput(placeholder="part of a key or of what it does", id="search")
+        search.display = False
+        yield search
         with VerticalScroll():
             yield Static(to_content(self._lines), markup=False)
+
+    def action_search(self) -> None:
+        search = self.query_one(SingleLineInput)
+        search.display = True
+        search.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the lines that have the text, each with the command that belongs to it."""
+        wanted = event.value.casefold()
+        shown = [line for line in self._lines if wanted in line.text.casefold()]
+        none = [StyledLine("no key does that", Style.FAINT)]
+        self.query_one(VerticalScroll).query_one(Static).update(to_content(shown or none))
+
+    def on_input_submitted(self) -> None:
+        """Go on with the keys that were found."""
+        self.query_one(VerticalScroll).focus()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
@@ -79,6 +80,8 @@ class KeyFooter(Widget, can_focus=False):
     """
 
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
+    agent: reactive[str] = reactive("", always_update=False)
+    """The agent of new runs, at the right end."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
@@ -92,7 +95,9 @@ class KeyFooter(Widget, can_focus=False):
             Content.assemble((self._key_text(key), "$footer-key-foreground bold"), f" {key.description}")
             for key in self._fitting()
         ]
-        return Content(" ").join(keys)
+        line = Content(" ").join(keys)
+        gap = max(0, self.size.width - line.cell_length - cell_len(self.agent))
+        return line if not self.agent else Content.assemble(line, " " * gap, (self.agent, "dim"))
 
     def on_click(self, event: events.Click) -> None:
         right = 0
@@ -104,7 +109,8 @@ class KeyFooter(Widget, can_focus=False):
 
     def _fitting(self) -> Iterator[Binding]:
         """Yield the keys that fit: help and quit always, the others in order."""
-        room = self.size.width + 1 - sum(self._columns(key) for key in self.keys if key.action in _ALWAYS)
+        room = self.size.width + 1 - (cell_len(self.agent) + 1 if self.agent else 0)
+        room -= sum(self._columns(key) for key in self.keys if key.action in _ALWAYS)
         for key in self.keys:
             if key.action not in _ALWAYS:
                 room -= self._columns(key)

@@ -100,6 +100,19 @@ class DiffView(DiffRows):
         self.post_message(self.CommentWanted(first, row.line))
         self.refresh()
 
+    @property
+    def copied_text(self) -> str:
+        """The place under the cursor as ``path:line``, or the lines of the range."""
+        row = self.row
+        if row is None:
+            return ""
+        if self.mark is not None:
+            first, last = sorted((self.mark, row.line))
+            return "\n".join(self.patch.lines[first : last + 1])
+        path, numbers = self.patch.files[row.file].path, self.patch.numbers(row.line)
+        number = numbers.new or numbers.old
+        return path if number is None else f"{path}:{number}"
+
     def go_to_file(self, path: str) -> bool:
         """Move the cursor to the header of a file; return whether it is in the patch."""
         file = next((file for file in self.patch.files if path in (file.path, file.old_path)), None)

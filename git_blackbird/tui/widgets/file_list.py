@@ -53,6 +53,11 @@ class FileList(OptionList):
         index = (self.highlighted or OVERVIEW) - 1
         return self._files[index] if 0 <= index < len(self._files) else None
 
+    @property
+    def copied_text(self) -> str:
+        """The path of the file under the cursor."""
+        return "" if self.current is None else self.current.path
+
     def show(self, files: Sequence[FilePatch]) -> None:
         """Show the files of a diff."""
         self._files = files

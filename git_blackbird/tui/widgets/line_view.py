@@ -1,7 +1,7 @@
 """Styled lines, and views of any number of them, such as logs: only visible lines are drawn."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
@@ -59,6 +59,15 @@ def bulleted(texts: Iterable[str], tone: Style = Style.PLAIN) -> Iterator[Styled
     yield from (StyledLine(f"  {clean_line(text, LONGEST)}", tone) for text in texts)
 
 
+@runtime_checkable
+class Copies(Protocol):
+    """A widget that has a text to copy."""
+
+    @property
+    def copied_text(self) -> str:
+        """The text."""
+
+
 class LineView(ScrollView, can_focus=False):
     """Shows lines without wrapping them; scrolls both ways.
 
@@ -112,6 +121,11 @@ class WrappedView(LineView):
         if subject is None or subject != self._subject:
             self.scroll_home(animate=False)
         self._subject = subject
+
+    @property
+    def copied_text(self) -> str:
+        """All lines."""
+        return "\n".join(line.text for line in self._lines)
 
     def on_resize(self, event: events.Resize) -> None:
         del event

@@ -127,6 +127,11 @@ class PlanTree(ScrollView, can_focus=True):
             self._spent = spent
             self.refresh()
 
+    @property
+    def copied_text(self) -> str:
+        """The id of the current task."""
+        return "" if self.current is None else self.current.id
+
     def shown_ids(self) -> tuple[str, ...]:
         return tuple(task.id for _, task in self._rows)
 

@@ -73,6 +73,12 @@ class RunsPane(ScrollsText, Vertical):
     def read_widget(self) -> WrappedView:
         return self._log
 
+    @property
+    def copied_text(self) -> str:
+        """The id of the run under the cursor."""
+        index = self.run_list.highlighted
+        return "" if index is None else self._list.runs[index].id
+
     def on_mount(self) -> None:
         """Start polling: runs start and end while this is shown."""
         self.set_interval(_POLL_SECONDS, self.poll)

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 _GAP = " "
-_WIDE = 48
+_WIDE = 54
 _BEFORE = 2
 """Columns of the border before its title."""
 
