@@ -229,6 +229,33 @@ def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.APPROVED_QUIT]
 
 
+def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\nwrite src/deep/name.py other"))
+    configure(planned, execution__commit="approved")
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 3 read", "  A a.txt ", "  A b.txt ", "  M src/deep/name.py")
+        await pilot.press("right_square_bracket")
+        await see(app, pilot, "1 + one")
+        await pilot.press("m", "right_square_bracket", "o")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("d")
+        # What was marked is kept.
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await pilot.press("tab", "end")
+        await see(app, pilot, "1 + other")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "src/deep/name.py"]
+    assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
+
+
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 

@@ -62,7 +62,7 @@ def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(plann
         await pilot.press("j", "down", "k", "v")
         await see(app, pilot, "+ one")
         assert app.screen.query_one(ChoiceRow).cursor == 1
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
     drive(planned, session, kind=PatientApp)
@@ -78,7 +78,7 @@ def test_keys_pressed_all_the_time_do_not_keep_a_checkpoint_from_being_decided(p
         deadline = time.monotonic() + PATIENCE_SECONDS
         while isinstance(app.screen, CheckpointScreen):
             assert time.monotonic() < deadline, screen_text(app)
-            await pilot.press("j", "1", "enter")
+            await pilot.press("pageup", "1", "enter")
 
     drive(planned, session, kind=StartingApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]

@@ -187,7 +187,7 @@ def test_an_editor_gets_the_terminal_and_gives_it_back(
     editor.chmod(0o755)
     monkeypatch.setenv("GIT_EDITOR", str(editor))
     tmux.open(planned)
-    tmux.wait_for("Task a", "q Quit")
+    tmux.wait_for("] 0/1 · ")
     tmux.press("E")
     tmux.wait_for("ctrl+o opens your editor")
     tmux.press("C-o")

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.messages.patch.layout import Layout, Row, RowKind
+from git_blackbird.messages.patch.layout import Layout, Row, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.tui.widgets.diff_colors import SYNTAX, SyntaxColors
@@ -53,6 +53,7 @@ class DiffRows(ScrollView, can_focus=True):
         self.patch = patch
         self.folded: frozenset[int] = frozenset()
         self.rows = Layout(patch)
+        self._side_by_side = SideBySide(patch)
         self.left = 0
         # How many strips of the topmost row are out of view: a wrapped line may be higher than the screen.
         self._hidden = 0
@@ -113,7 +114,7 @@ class DiffRows(ScrollView, can_focus=True):
         rows = note_rows(self.notes, self.frame.width - NOTE_COLUMNS)
         self._painter.notes = rows
         heights = {line: len(texts) for line, texts in rows.items()}
-        return Layout(self.patch, self.folded, heights, is_split=self.is_split)
+        return Layout(self.patch, self.folded, heights, self._side_by_side if self.is_split else None)
 
     def repaint(self) -> None:
         """Paint all rows again: how they are shown has changed."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.messages.patch.layout import Layout, RowKind
+from git_blackbird.messages.patch.layout import Layout, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import NO_NEWLINE, FilePatch, Patch
 from git_blackbird.messages.patch.text import changed_spans, display_text
 from tests.support import git
@@ -119,14 +119,14 @@ def test_every_line_is_reached_and_has_its_numbers(
         assert any(numbers) or is_numberless or patch.marks[line] == NO_NEWLINE
         changed_spans(patch, line)
     notes = dict.fromkeys(body[::3], 2)
-    for is_split in (False, True):
-        layout = Layout(patch, notes=notes, is_split=is_split)
+    for side_by_side in (None, SideBySide(patch)):
+        layout = Layout(patch, notes=notes, side_by_side=side_by_side)
         rows = [layout[index] for index in range(len(layout))]
         shown = {line for row in rows if row.kind is RowKind.LINES for line in (row.left, row.right)}
         assert shown - {-1} == set(body)
         assert sum(row.kind is RowKind.NOTE for row in rows) == sum(notes.values())
         assert all(line in layout[layout.row_of(line)][2:4] for line in body)
-        folded = Layout(patch, frozenset({0}), notes, is_split=is_split)
+        folded = Layout(patch, frozenset({0}), notes, side_by_side=side_by_side)
         assert len(folded) == len(patch.files)
         assert all(folded.row_of(line) == 0 for line in body)
 
@@ -137,7 +137,7 @@ def test_lines_that_replace_each_other_stand_side_by_side() -> None:
         "@@ -1,3 +1,4 @@\n a\n-b\n-c\n+B\n+C\n+D\n"
         "\\ No newline at end of file\n"
     )
-    layout = Layout(patch, is_split=True)
+    layout = Layout(patch, side_by_side=SideBySide(patch))
     rows = [layout[index] for index in range(1, len(layout))]
     assert [(row.left, row.right) for row in rows] == [(3, 3), (4, 4), (5, 7), (6, 8), (-1, 9), (-1, 10)]
 
