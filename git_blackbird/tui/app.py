@@ -52,6 +52,8 @@ _WARNING_SECONDS = 10.0
 _SETTLE_SECONDS = 0.3
 _KEYS = {action.action: action.key for action in ACTIONS}
 _PLAN_ACTIONS = frozenset(action for action, key in _KEYS.items() if key != PAUSE_KEY)
+_EVERYWHERE = frozenset({"help", "copy"})
+"""They have the same key on every screen, and are letters in a text."""
 _SUSPEND = "suspend_process"
 _GOOD_STOPS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
@@ -192,7 +194,7 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
-        if action == "help":
+        if action in _EVERYWHERE:
             return not isinstance(self.focused, Input | TextArea)
         is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_taken(action))
         return is_ours and self.is_possible(action)

@@ -165,7 +165,7 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("Escape")
     tmux.wait_for("4. Reject changes", without="What should change?")
     tmux.press("4", "Enter")
-    tmux.wait_for(" · 1 failed")
+    tmux.wait_for("rejected")
     tmux.press("q")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]

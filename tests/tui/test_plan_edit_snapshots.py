@@ -20,7 +20,6 @@ def test_the_plan_is_edited(project: Path, album: Album) -> None:
             "E": ("form", "Prompt"),
             "D": ("delete", "would"),
             "M": ("move", "p chooses"),
-            "5": ("graph", "Comes"),
         }
         for key, (name, text) in shown.items():
             await pilot.press(key)

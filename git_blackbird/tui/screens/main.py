@@ -222,8 +222,8 @@ class MainScreen(Screen[None]):
 
     def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
         """Show the diff of one run of the current task."""
-        self.action_show_tab("diff")
         self._history.show_diff_of(event.run)
+        self._switch("diff")
         self._history.diff.view.focus()
 
     def action_other_pane(self) -> None:
@@ -254,6 +254,12 @@ class MainScreen(Screen[None]):
 
     def action_show_tab(self, tab_id: str) -> None:
         """Show a tab; the focus stays on the side where it was."""
+        if tab_id == "diff":
+            self._history.forget_run()
+        self._switch(tab_id)
+        self._show_task()
+
+    def _switch(self, tab_id: str) -> None:
         was_right = self.focused is not None and not self.plan_tree.has_focus
         self._add_history()
         self.tabs.switch_to(tab_id)

@@ -95,6 +95,8 @@ class HelpScreen(Modal[None]):
         Binding("slash", "search", "Search", show=False),
     ]
 
+    AUTO_FOCUS = "VerticalScroll"
+
     def __init__(self, lines: Iterable[StyledLine]) -> None:
         super().__init__("Keys", "/ searches, esc goes back", "wide")
         self._lines = tuple(lines)

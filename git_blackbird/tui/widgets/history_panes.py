@@ -1,6 +1,7 @@
 """What is read of a task's past when someone looks at it: its runs, and the diff of its change or a run."""
 
 from collections.abc import Callable
+from functools import partial
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import change_pair
@@ -22,11 +23,20 @@ class HistoryPanes:
         self.diff = DiffPane(id="diff")
         self._open_workspace = open_workspace
         self._shown: tuple[TaskId, History] | None = None
+        self._run_of: TaskId | None = None
 
     def show_change(self, task_id: TaskId, history: History) -> None:
         """Show the diff of a task's change, unless one of this task as it is now is shown already."""
-        shown_id, shown = self._shown or (None, None)
-        if shown_id != task_id or shown is not history:
+        if self._run_of != task_id:
+            self._run_of = None
+            self._read_change(task_id, history)
+
+    def forget_run(self) -> None:
+        """Let the whole change be shown again where the diff of one run is."""
+        self._run_of = None
+
+    def _read_change(self, task_id: TaskId, history: History) -> None:
+        if self._shown != (task_id, history):
             self._shown = task_id, history
             latest = history.latest
             self.diff.annotate(None, None if latest is None else merged_or_none(latest))
@@ -35,7 +45,8 @@ class HistoryPanes:
             )
 
     def show_diff_of(self, run: Run) -> None:
-        """Show what one run changed, until another task is looked at."""
+        """Show what one run changed, until another task is looked at or the whole change is asked for."""
+        self._run_of, self._shown = run.task_id, None
         if run.tree_pair is None:
             self.diff.show_text(f"run {run.id} has no pair of snapshots to compare")
         else:
@@ -46,6 +57,12 @@ class HistoryPanes:
         try:
             pair = change_pair(workspace, history, task_id)
         except BlackbirdError as error:
-            self.diff.app.call_from_thread(self.diff.show_text, clean_line(error.message))
+            show = partial(self.diff.show_text, clean_line(error.message))
         else:
-            self.diff.app.call_from_thread(self.diff.read, workspace, pair)
+            show = partial(self.diff.read, workspace, pair)
+        self.diff.app.call_from_thread(self._show_found, (task_id, history), show)
+
+    def _show_found(self, wanted: tuple[TaskId, History], show: Callable[[], None]) -> None:
+        """Show what was found, unless something else is wanted by now."""
+        if wanted == self._shown:
+            show()
