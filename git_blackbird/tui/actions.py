@@ -142,7 +142,7 @@ class ScreenKey(NamedTuple):
     binding: Binding
 
 
-_NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "tab", "shift+tab"})
+_NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "ctrl+c", "super+c", "tab", "shift+tab"})
 
 
 def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:

@@ -39,6 +39,7 @@ from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
+from git_blackbird.tui.screens.modal import HelpScreen
 from git_blackbird.tui.widgets.line_view import Copies
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
+        if action == "help" and isinstance(self.screen, HelpScreen):
+            return False
         if action in _EVERYWHERE:
             return not isinstance(self.focused, Input | TextArea)
         is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_taken(action))

@@ -33,7 +33,6 @@ def picture(app: BlackbirdApp) -> str:
     drawn = app.export_screenshot(title="git blackbird")
     for pattern, instead in ((_FONTS, ""), (_REMARK, ""), (_NAME, "terminal-"), (_LINE_END, "")):
         drawn = pattern.sub(instead, drawn)
-    drawn = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1).replace("&#160;", " ")
     pieces = drawn.replace("><text", ">\n<text").splitlines()
     return "".join(f"{piece.strip()}\n" for piece in pieces if piece.strip())
 
@@ -45,7 +44,9 @@ def text_of(svg: str) -> list[str]:
         if "clip-path" not in element.attrib:
             continue
         height, column = float(element.attrib["y"]), round(float(element.attrib["x"]) / _COLUMN_UNITS)
-        lines[height] = f"{lines.get(height, ''):<{column}}{element.text or ''}"
+        # Browsers leave out the other kind of space at both ends of a text.
+        text = (element.text or "").replace("\xa0", " ")
+        lines[height] = f"{lines.get(height, ''):<{column}}{text}"
     return [lines[height].rstrip() for height in sorted(lines)]
 
 

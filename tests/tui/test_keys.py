@@ -121,7 +121,7 @@ def test_every_screen_lists_its_keys_is_left_by_q_and_has_a_palette(planned: Pat
             await pilot.press("enter", "q")
             await wait_for(pilot, lambda screen=screen: isinstance(app.screen, screen))  # type: ignore[misc]
             await pilot.press("ctrl+p")
-            await see(app, pilot, "Search for commands", "Keys")
+            await see(app, pilot, "Search for commands", " esc q")
             await pilot.press("escape", "q")
             await wait_for(pilot, lambda: app.screen is app.main)
 

@@ -8,7 +8,17 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import RequestScreen
 from git_blackbird.tui.screens.review import ParentReviewScreen
-from tests.controller.support import execute, leaf, parent_of, put_plan, runs_of, status
+from tests.controller.support import (
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    parent_of,
+    put_plan,
+    runs_of,
+    status,
+)
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
@@ -91,6 +101,23 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
         assert app.screen is app.main
 
     drive(planned, session, (160, 30))
+
+
+def test_the_diff_of_one_run_is_shown_until_the_whole_change_is_asked_for(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", "write a.txt one\non-feedback write a.txt two"))
+    execute(planned, Person([changes("Two.")]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("h")
+        await see(app, pilot, "execute success, pending", "execute success, changes")
+        await pilot.press("v")
+        await see(app, pilot, "a.txt  +1 -1  modified", "+ two")
+        app.poll()
+        await pilot.press("4")
+        await see(app, pilot, "a.txt  +1 -0  added", "+ two")
+
+    drive(planned, session, (140, 30))
 
 
 def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:

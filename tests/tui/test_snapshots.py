@@ -126,7 +126,7 @@ def test_what_is_searched_and_filtered(project: Path, album: Album) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f", "slash", *"cli")
         still(app)
-        await see(app, pilot, "filter ready: ", "search: cli")
+        await see(app, pilot, "filter ready: ", "search cli: ")
         await album.check(app, pilot, "search")
 
     look(project, session, album)
@@ -150,7 +150,7 @@ def test_what_is_chosen_from(project: Path, album: Album) -> None:
         await see(app, pilot, "1. todo")
         await album.check(app, pilot, "status")
         await pilot.press("escape", "down", "down", "h")
-        await see(app, pilot, "1. ", "14 tests pass")
+        await see(app, pilot, "execute success, ", "14 tests pass")
         await album.check(app, pilot, "runs")
         await pilot.press("escape")
 

@@ -87,7 +87,8 @@ class KeyFooter(Widget, can_focus=False):
         self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
 
     def _update_keys(self, screen: Screen[object]) -> None:
-        active = screen.active_bindings.values()
+        # Below another screen, none of them is to be had.
+        active = screen.active_bindings.values() if self.app.screen is self.screen else ()
         self.keys = tuple(key.binding for key in active if key.binding.show and key.enabled)
 
     def render(self) -> Content:

@@ -80,7 +80,8 @@ def _rest(overview: StatusReport) -> Iterator[str]:
     if overview.approving:
         yield f"committing {overview.approving.task.id}"
     if overview.locked_by:
-        yield f"running: {clean_line(overview.locked_by)}"
+        # Its process and its start are in `status`.
+        yield f"running: {clean_line(overview.locked_by.partition(' (')[0])}"
 
 
 def progress_bar(done: int, total: int) -> str:
