@@ -55,7 +55,7 @@ def screen(bench: Bench) -> Iterator[Row]:
     for _ in range(bench.ruler.rounds):
         with Screen(bench, repo, _TASKS) as shown:
             paints.append(shown.first_paint())
-            reading.append(list(_moves_until(shown, b"Runs")))
+            reading.append(list(_moves_until(shown, b"execute success")))
             shown.drain()
             later.append([shown.move(1) for _ in range(_MOVES)])
     figure = bench.ruler.figure(paints)

@@ -8,7 +8,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from itertools import takewhile
@@ -60,10 +60,10 @@ _GOOD_STOPS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
 @cache
-def keys_of(kind: type[DOMNode]) -> frozenset[str]:
-    """Return the keys that a kind of widget has itself."""
-    bindings = vars(kind).get("BINDINGS", ())
-    return frozenset(binding.key for binding in Binding.make_bindings(bindings))
+def own_actions(kind: type[DOMNode]) -> Mapping[str, str]:
+    """Return the keys that a kind of widget has itself, with the names of their actions."""
+    bindings = Binding.make_bindings(vars(kind).get("BINDINGS", ()))
+    return {binding.key: binding.action.partition("(")[0] for binding in bindings}
 
 
 class BlackbirdApp(AppContext):
@@ -207,7 +207,8 @@ class BlackbirdApp(AppContext):
         nodes = takewhile(
             lambda node: node is not self.screen, self.focused.ancestors_with_self if self.focused else ()
         )
-        return any(_KEYS[action] in keys_of(type(node)) for node in nodes)
+        taken = ((node, own_actions(type(node)).get(_KEYS[action])) for node in nodes)
+        return any(own is not None and bool(node.check_action(own, ())) for node, own in taken)
 
     @property
     def _is_at_plan(self) -> bool:
