@@ -39,8 +39,9 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines, screen_help_lines
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
     Obstacles,

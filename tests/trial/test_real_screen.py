@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import RequestScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.standin.install import CLAUDE, CODEX, Program
 from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn

@@ -18,7 +18,9 @@ from git_blackbird.model.entities.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.ui import ThreadsafeUI
 from tests.controller.support import Prepare
 from tests.tui.driver import PATIENCE_SECONDS, SIZE, QuickApp, wait_for

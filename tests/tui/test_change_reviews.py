@@ -10,7 +10,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status, store_at
 from tests.support import commit
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for

@@ -11,8 +11,10 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceItem
 from tests.controller.support import (
     APPROVE,

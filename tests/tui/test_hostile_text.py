@@ -12,7 +12,9 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write
 from tests.tui.driver import drive, is_over, screen_text, wait_for

@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit

@@ -11,7 +11,8 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (
     APPROVE,
     configure,

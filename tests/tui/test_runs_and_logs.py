@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import RequestScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import ParentReviewScreen
 from tests.controller.support import (
     Person,

@@ -6,8 +6,9 @@ import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import configure, execute, leaf, put_plan
 from tests.support import commit
 from tests.tui.driver import drive, screen_text, see, wait_for

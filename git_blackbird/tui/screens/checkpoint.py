@@ -1,26 +1,21 @@
-"""What agents wait for: the decision on a run, a change request or message, the answer to a question."""
+"""The decision on a run: a place to review its change, and the choices."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from enum import IntEnum
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
-from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
+from textual.widgets import ContentSwitcher, OptionList, Static
 
-from git_blackbird.controller.core.drafts import Draft, Drafts
+from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import (
     TITLE,
-    StyledLine,
     checkpoint_facts,
     render_overview,
 )
-from git_blackbird.messages.incoming.questions import OTHER
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import (
     APPROVE_ANYWAY,
@@ -31,17 +26,17 @@ from git_blackbird.model.entities.decision import (
     Reply,
     reply_of,
 )
-from git_blackbird.model.entities.run import APPROVALS, DecisionState, Question
+from git_blackbird.model.entities.run import APPROVALS, DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.comment import CommentScreen
-from git_blackbird.tui.screens.modal import ChoiceModal, Modal, ScrollingModal
-from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList, ChoiceRow
+from git_blackbird.tui.screens.modal import ChoiceModal, Modal
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
 from git_blackbird.tui.widgets.diff_pane import DiffPane
 from git_blackbird.tui.widgets.diff_view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
-from git_blackbird.tui.widgets.line_view import LONGEST, to_content
-from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
+from git_blackbird.tui.widgets.line_view import to_content
+from git_blackbird.tui.widgets.mention_editor import PathLister
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
 _KEYS = (
@@ -297,130 +292,3 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
     @property
     def read_widget(self) -> VerticalScroll | DiffView:
         return self._diff.view if self._is_diff_shown else self._overview
-
-
-class RequestScreen(Modal[str]):
-    """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent."""
-
-    def __init__(
-        self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
-    ) -> None:
-        super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
-        self._path_lister = path_lister
-        self._draft = draft
-        self._first_text = draft.text or suggestion or ""
-
-    def compose_body(self) -> ComposeResult:
-        yield MentionEditor(self._path_lister, self._first_text)
-
-    def insert(self, text: str) -> None:
-        self.query_one(MentionEditor).insert(text)
-
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Keep every keystroke in the draft: a decision from another terminal closes this screen."""
-        if self._draft.text or event.text_area.text != self._first_text:
-            self._draft.text = event.text_area.text
-
-    def on_unmount(self) -> None:
-        """Save the draft at once, however this screen is closed."""
-        self._draft.save()
-
-    def on_mention_editor_sent(self) -> None:
-        text = self.query_one(MentionEditor).text
-        if text.strip():
-            self._draft.text = text
-            self.dismiss_once(text)
-
-
-class QuestionNav(IntEnum):
-    """The step from one question to another."""
-
-    BACK = -1
-    NEXT = 1
-
-
-class QuestionScreen(ScrollingModal[QuestionNav]):
-    """Asks one question; ``position`` is its number and the count of all.
-
-    The draft has the answer, also an unfinished one. None leaves all questions open.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
-
-    def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
-        number, count = position
-        title = f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
-        back = "shift+tab goes back, " if number > 1 else ""
-        super().__init__(title, f"enter answers, {back}esc leaves it open", "wide asking")
-        self.question = question
-        self._number = number
-        self._draft = draft
-
-    def compose_body(self) -> ComposeResult:
-        options, answer = self.question.options, self._draft.text
-        with VerticalScroll(can_focus=False):
-            yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
-        if options:
-            items = [ChoiceItem(text, clean_line(text)) for text in options]
-            items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
-            selected = options.index(answer) if answer in options else len(options) if answer else 0
-            yield ChoiceList(items, selected)
-        text = "" if answer in options else answer
-        line = SingleLineInput(text, placeholder="your answer", select_on_focus=False)
-        line.display = not options
-        yield line
-
-    @property
-    def read_widget(self) -> VerticalScroll:
-        return self.query_one(VerticalScroll)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take an option, or show the line for another answer."""
-        if event.option_index == len(self.question.options):
-            self._show_line(is_line_shown=True)
-            return
-        self._draft.text = self.question.options[event.option_index]
-        self.dismiss_once(QuestionNav.NEXT)
-
-    def on_choices_typed(self, event: ChoiceList.Typed) -> None:
-        """Begin another answer with the text, or continue it."""
-        self._show_line(is_line_shown=True)
-        self.query_one(ChoiceList).end_text()
-        self.query_one(SingleLineInput).insert_text_at_cursor(" ".join(event.text.splitlines()))
-
-    def _show_line(self, *, is_line_shown: bool) -> None:
-        """Show the line for another answer instead of the options, or the options again."""
-        line, choices = self.query_one(SingleLineInput), self.query_one(ChoiceList)
-        line.display, choices.display = is_line_shown, not is_line_shown
-        (line if is_line_shown else choices).focus()
-
-    def action_leave(self) -> None:
-        """Go back to the options from another answer, else leave the question open."""
-        if self.question.options and self.query_one(SingleLineInput).display:
-            self._show_line(is_line_shown=False)
-        else:
-            self.dismiss_once(None)
-
-    def on_unmount(self) -> None:
-        self._draft.save()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if event.input.display:
-            self._draft.text = event.value
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the text, unless it is empty."""
-        if event.value.strip():
-            self.dismiss_once(QuestionNav.NEXT)
-
-    def action_go_back(self) -> None:
-        if self._number > 1:
-            self.dismiss_once(QuestionNav.BACK)
-
-
-def _prompt_lines(prompt: str) -> Iterator[StyledLine]:
-    """Yield all of a prompt; lines longer than can be drawn are split."""
-    for line in strip_controls(prompt).splitlines():
-        yield from (
-            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
-        )

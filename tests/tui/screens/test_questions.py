@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from git_blackbird.model.entities.run import Question, RunFields, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import QuestionScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import leaf, put_plan, runs_of, store_at
 from tests.model.building import run, task
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for

@@ -1,0 +1,41 @@
+"""A text for an agent: a change request, a message, or a reason."""
+
+from textual.app import ComposeResult
+from textual.widgets import TextArea
+
+from git_blackbird.controller.core.drafts import Draft
+from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
+
+
+class RequestScreen(Modal[str]):
+    """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent."""
+
+    def __init__(
+        self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
+    ) -> None:
+        super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
+        self._path_lister = path_lister
+        self._draft = draft
+        self._first_text = draft.text or suggestion or ""
+
+    def compose_body(self) -> ComposeResult:
+        yield MentionEditor(self._path_lister, self._first_text)
+
+    def insert(self, text: str) -> None:
+        self.query_one(MentionEditor).insert(text)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep every keystroke in the draft: a decision from another terminal closes this screen."""
+        if self._draft.text or event.text_area.text != self._first_text:
+            self._draft.text = event.text_area.text
+
+    def on_unmount(self) -> None:
+        """Save the draft at once, however this screen is closed."""
+        self._draft.save()
+
+    def on_mention_editor_sent(self) -> None:
+        text = self.query_one(MentionEditor).text
+        if text.strip():
+            self._draft.text = text
+            self.dismiss_once(text)
