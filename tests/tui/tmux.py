@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.cli.terminal import program_environ
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 15.0
 AS_THE_SHELL_HAS_THEM = "0010"
 STOPPED = 128 + min(signal.SIGSTOP, signal.SIGTSTP)
 

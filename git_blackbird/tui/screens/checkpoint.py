@@ -121,7 +121,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         return self.query_one(ChoiceRow)
 
     def on_mount(self) -> None:
-        self._choices.focus()
+        self.set_focus(self._choices)
         self._diff.annotate(self._comments, self.checkpoint.merged)
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:
@@ -139,7 +139,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         """Go back from the diff to the overview, else leave the decision open."""
         if self._is_diff_shown:
             self._show_overview()
-            self._choices.focus()
+            self.set_focus(self._choices)
         else:
             self.dismiss_once(None)
 
@@ -149,9 +149,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self.set_class(self.size.height < _SHORT_BELOW, "short")
 
     def action_choice(self, digit: str) -> None:
-        """Go to a choice, wherever the focus is."""
+        """Go to a choice, wherever the focus is; the next key may be meant for it already."""
         if self._choices.go_to(digit):
-            self._choices.focus()
+            self.set_focus(self._choices)
 
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
         choice = self.checkpoint.offers()[event.index].choice
@@ -218,10 +218,10 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             self.notify(f"No diff: {reason}", severity="warning", markup=False)
         elif self._is_diff_shown and self._viewed == pair:
             self._show_overview()
-            self._choices.focus()
+            self.set_focus(self._choices)
         else:
             self._show_diff(pair)
-            self._diff.view.focus()
+            self.set_focus(self._diff.view)
 
     @property
     def _is_diff_shown(self) -> bool:
@@ -261,7 +261,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def on_option_list_option_selected(self) -> None:
         """Go from a file to its lines."""
-        (self._diff.view if self._is_diff_shown else self._overview).focus()
+        self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_mark_read(self) -> None:
         self._toggle(self._marks.read)
