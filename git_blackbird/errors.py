@@ -30,6 +30,8 @@ class BlackbirdError(Exception):
     """
 
     exit_code = ExitCode.FAILED
+    # Whether people have been told already, as of what goes wrong while other work goes on.
+    is_told = False
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

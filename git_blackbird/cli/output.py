@@ -192,16 +192,21 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
-    for note in error_notes(error):
-        click.echo(strip_controls(note), err=True)
-    word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
-    click.echo(f"{word}: {strip_controls(error.message)}", err=True)
-    _hints(error.hint)
+    if not error.is_told:
+        _tell(error)
     if as_json:
         fault = {"message": error.message, "hint": error.hint, "exitCode": int(error.exit_code)}
         # What it says was said already; standard output may be the very thing that is wrong.
         with contextlib.suppress(OSError, OutputError):
             click.echo(_render_json({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
+
+
+def _tell(error: BlackbirdError) -> None:
+    for note in error_notes(error):
+        click.echo(strip_controls(note), err=True)
+    word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
+    click.echo(f"{word}: {strip_controls(error.message)}", err=True)
+    _hints(error.hint)
 
 
 def _hints(hint: str | None) -> None:

@@ -30,9 +30,9 @@ from git_blackbird.storage.paths import Paths
 
 _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
-_ENDING = ".json"
+ENDING = ".json"
 _STAMP_DIGITS = 12
-_OWN_LENGTH = 16 + len(_ENDING)
+_OWN_LENGTH = 16 + len(ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
 _UNREAD = -1, NO_HISTORY
@@ -189,7 +189,7 @@ class RunStore:
         """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
         if sweep is None:
             self._ledger.refresh()
-        names = [name for name in os.listdir(folder.descriptor) if name.endswith(_ENDING)]
+        names = [name for name in os.listdir(folder.descriptor) if name.endswith(ENDING)]
         names.sort()
         in_order = sweep is not None and _are_own(names, sweep.own_ids)
         in_order = in_order and not self._ledger.names_any(folder.path)
@@ -261,7 +261,7 @@ def _parse_record(path: str, task_id: TaskId, data: bytes) -> Run:
     run = load_part(Run, data)
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
-    if not path.endswith(f"/{run.id}{_ENDING}"):
+    if not path.endswith(f"/{run.id}{ENDING}"):
         raise ValueError(f"it is of run {run.id!r}, but has another name")
     return run
 
@@ -353,7 +353,7 @@ def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
             raise
         return
     for name in names:
-        if not name.endswith(_ENDING):
+        if not name.endswith(ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
         if not _is_own(name, own_ids):

@@ -31,8 +31,46 @@ class KeyAction(NamedTuple):
         return self.example and f"git blackbird {self.example}"
 
 
+PLAN_EDITS = (
+    KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT", is_shown=False),
+    KeyAction(
+        "E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK", is_shown=False
+    ),
+    KeyAction(
+        "D",
+        "delete_task",
+        "Delete",
+        "show what deleting the task takes along, and delete it",
+        "delete TASK --dry-run",
+        is_shown=False,
+    ),
+    KeyAction(
+        "M",
+        "move_task",
+        "Move",
+        "move the task up, down or below another",
+        "move TASK --after OTHER",
+        is_shown=False,
+    ),
+    KeyAction(
+        "B",
+        "set_deps",
+        "Before",
+        "choose what must be done before the task",
+        "deps set TASK DEP...",
+        is_shown=False,
+    ),
+)
+"""They change the plan itself; a capital letter each, so that none is pressed by mistake."""
+
 ACTIONS = (
-    KeyAction("e", "execute", "Execute", "do what is due, until someone must decide", "execute"),
+    KeyAction(
+        "e",
+        "execute",
+        "Execute",
+        "show what is due, and do it until someone must decide",
+        "execute",
+    ),
     KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
     KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
     KeyAction(
@@ -40,19 +78,20 @@ ACTIONS = (
     ),
     KeyAction("u", "resume", "Resume", "continue the task in its session", "resume TASK"),
     KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume TASK -m TEXT"),
-    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
+    KeyAction("b", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
     KeyAction(
         "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
     ),
     KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
     KeyAction(
-        "n",
+        "o",
         "choose_agent",
         "Agent",
         "choose the agent for new runs, until you quit",
         "execute --agent NAME",
         is_shown=False,
     ),
+    *PLAN_EDITS,
     KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
     KeyAction(
         "ctrl+z",
@@ -83,8 +122,12 @@ BY_KEY = {action.key: action for action in ACTIONS}
 _KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),
     ("enter space", "fold or unfold"),
-    ("f", "filter: all, ready, blocked (`git blackbird list --ready`, `--blocked`)"),
+    ("f F", "filter: all, or one state (`git blackbird list --ready`, `--status`)"),
+    ("n N", "next or previous task that the search or filter found"),
     ("tab", "go to the other pane"),
+    ("1 to 5", "show the task, live log, runs, its diff, or what it needs and unblocks"),
+    ("+", "give all the room to one pane"),
+    ("< >", "move the border between the panes"),
     ("esc", "go back"),
     ("ctrl+p", "find an action by name"),
 )
@@ -106,10 +149,15 @@ def help_lines(task_id: str | None) -> Iterator[StyledLine]:
 
 _STARTS = ("execute_task", "resume", "tell", "restart")
 _FOR_A_TASK = (*_STARTS, "decide", "retry")
+_OF_NO_TASK = frozenset({"answer", "pause"})
 _WHY_NOT = {
     "answer": "nothing waits for you",
     "pause": "nothing runs",
     "set_status": "an agent works on it",
+    "edit_task": "an agent works on it",
+    "delete_task": "an agent works on it",
+    "move_task": "an agent works on it",
+    "set_deps": "an agent works on it",
 }
 
 
@@ -117,7 +165,7 @@ def why_impossible(context: AppContext, action: str) -> str:
     """Say in a few words why an action cannot be done now, and which key does something instead."""
     task = context.current
     if action in _WHY_NOT or task is None:
-        return _WHY_NOT.get(action, "there is no task")
+        return _WHY_NOT[action] if task is not None or action in _OF_NO_TASK else "there is no task"
     if action in ("execute", *_STARTS) and not context.can_execute:
         return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if task.children:

@@ -10,13 +10,15 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
@@ -40,15 +42,24 @@ from git_blackbird.tui.screens.main import MainScreen
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
+    from git_blackbird.tui.plan_commands import PlanCommands
 
 _EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
 _SETTLE_SECONDS = 0.3
-_PLAN_ACTIONS = frozenset(action.action for action in ACTIONS if action.key != PAUSE_KEY)
+_KEYS = {action.action: action.key for action in ACTIONS}
+_PLAN_ACTIONS = frozenset(action for action, key in _KEYS.items() if key != PAUSE_KEY)
 _SUSPEND = "suspend_process"
 _GOOD_STOPS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
+
+
+@cache
+def keys_of(kind: type[DOMNode]) -> frozenset[str]:
+    """Return the keys that a kind of widget has itself."""
+    bindings = vars(kind).get("BINDINGS", ())
+    return frozenset(binding.key for binding in Binding.make_bindings(bindings))
 
 
 class BlackbirdApp(AppContext):
@@ -92,6 +103,12 @@ class BlackbirdApp(AppContext):
         from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
 
         return Commands(self)
+
+    @cached_property
+    def plan_commands(self) -> "PlanCommands":
+        from git_blackbird.tui.plan_commands import PlanCommands  # noqa: PLC0415  # as above
+
+        return PlanCommands(self)
 
     @property
     def is_busy(self) -> bool:
@@ -146,7 +163,7 @@ class BlackbirdApp(AppContext):
         self._poller.priority.yield_to_ui()
         if isinstance(event, RunStarted) and self.is_running and not self.main.live.has_others(event.task_id):
             # Later ones are none of the business of who looks at something else.
-            self.call_later(self.main.show_live)
+            self.call_later(self.main.action_show_tab, "live")
         if isinstance(event, Decided) and self.is_running:
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
@@ -174,7 +191,15 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
-        return (self._is_at_plan or action not in _PLAN_ACTIONS) and self.is_possible(action)
+        is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_taken(action))
+        return is_ours and self.is_possible(action)
+
+    def _is_taken(self, action: str) -> bool:
+        """Whether what has the focus uses the key of an action: a diff has many keys of its own."""
+        nodes = takewhile(
+            lambda node: node is not self.screen, self.focused.ancestors_with_self if self.focused else ()
+        )
+        return any(_KEYS[action] in keys_of(type(node)) for node in nodes)
 
     @property
     def _is_at_plan(self) -> bool:
@@ -196,7 +221,26 @@ class BlackbirdApp(AppContext):
             self.open_modal(command(task))
 
     def action_execute(self) -> None:
-        self.commands.execute()
+        self.open_modal(self._execute())
+
+    async def _execute(self) -> None:
+        if await self.plan_commands.agree_to_execute():
+            self.commands.execute()
+
+    def action_add_task(self) -> None:
+        self.open_modal(self.plan_commands.add(self.current))
+
+    def action_edit_task(self) -> None:
+        self._open_for_current(self.plan_commands.edit)
+
+    def action_delete_task(self) -> None:
+        self._open_for_current(self.plan_commands.delete)
+
+    def action_move_task(self) -> None:
+        self._open_for_current(self.plan_commands.move)
+
+    def action_set_deps(self) -> None:
+        self._open_for_current(self.plan_commands.deps)
 
     def action_execute_task(self) -> None:
         if (task := self.current) is not None:
@@ -226,7 +270,9 @@ class BlackbirdApp(AppContext):
             self.open_modal(self.commands.show_review(task.id))
 
     def action_runs(self) -> None:
-        self._open_for_current(self.commands.runs)
+        """Show the runs of the current task, to go through them."""
+        self.main.action_show_tab("runs")
+        self.main.focus_pane()
 
     def action_pause(self) -> None:
         """Pause the loop; the second time, kill its runs and quit."""
@@ -276,7 +322,7 @@ class BlackbirdApp(AppContext):
             self.action_decide()
 
     def action_switch(self) -> None:
-        self.main.toggle_pane()
+        self.main.toggle_live()
 
     def action_search(self) -> None:
         self.main.search()

@@ -21,7 +21,6 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
-from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import next_verdict
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
@@ -40,7 +39,7 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
     Obstacles,
@@ -48,8 +47,8 @@ from git_blackbird.tui.screens.review import (
     ReviewAction,
     ReviewScreen,
 )
-from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.choices import ChoiceItem
 
 
 class Commands:
@@ -155,7 +154,7 @@ class Commands:
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
             text, moved = render_decided(recorded.decided), moved_lines(recorded.moved)
-            lines = (text, *recorded.deferred, *recorded.warnings, *moved, *undo_lines(recorded.undo))
+            lines = (text, *recorded.said, *recorded.warnings, *moved, *undo_lines(recorded.undo))
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if not app.can_execute or app.is_commit_interrupted:
             # A command that runs agents carries on by itself.
@@ -210,11 +209,6 @@ class Commands:
             self._app.log_and_notify("\n".join(lines), is_good=True)
         self._app.poll()
 
-    async def runs(self, task: Task) -> None:
-        workspace = await asyncio.to_thread(self._app.open_workspace)
-        runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
-        await self._app.ask(RunsScreen(workspace, task.id, runs))
-
     async def choose_agent(self) -> None:
         setting = (await asyncio.to_thread(self._app.open_workspace)).settings.applied["agent"]
         items = [
@@ -246,7 +240,8 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister))
+        marks = app.review_marks(checkpoint.pair)
+        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.show_unsent(task_id, draft.text)

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -12,17 +13,19 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
-from git_blackbird.errors import BlackbirdError, error_notes
+from git_blackbird.errors import BlackbirdError, RequestError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.tui.driver import InputGuard
+from git_blackbird.tui.driver import InputGuard, ResilientDriver
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 _WHILE_BUSY = frozenset({"decide", "retry", "review"})
 """These start no agent, and are possible while agents run."""
+_READS = frozenset({"runs", "graph"})
+_EDITS = frozenset({"set_status", "edit_task", "delete_task", "move_task", "set_deps"})
+"""These are possible on every task but one that an agent works on."""
 _COMMANDS = {
     "execute_task": ("execute",),
     "decide": ("decide",),
@@ -61,9 +67,14 @@ class AppContext(ThemedApp, InputGuard):
         super().__init__(driver_class=driver_class)
         self.environment = environment
         self.watcher = watcher
-        self.main = MainScreen()
+        self.main = MainScreen(lambda: watcher.workspace)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
+        self._review_marks: dict[TreePair, ReviewMarks] = {}
+
+    def review_marks(self, change: TreePair | None) -> ReviewMarks:
+        """Return what was marked in a change, which is kept until the application quits."""
+        return ReviewMarks() if change is None else self._review_marks.setdefault(change, ReviewMarks())
 
     @property
     def view_state(self) -> ViewState | None:
@@ -120,8 +131,9 @@ class AppContext(ThemedApp, InputGuard):
                 return bool(self.main.required)
             case "execute":
                 return self.can_execute
-            case "runs" | "set_status":
-                return self.current is not None and (action == "runs" or not self._is_running(self.current))
+            case _ if action in _READS | _EDITS:
+                task = self.current
+                return task is not None and (action in _READS or not self._is_running(task))
             case _:
                 commands = _COMMANDS.get(action)
                 may_start = action in _WHILE_BUSY or self.can_execute
@@ -144,6 +156,12 @@ class AppContext(ThemedApp, InputGuard):
                 for above in self.screen_stack[: self.screen_stack.index(screen) : -1]:
                     _ = above.dismiss()
                 screen.dismiss_once(None)
+
+    def lend_terminal(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program until the block ends. Raises RequestError if there is none."""
+        if not isinstance(self._driver, ResilientDriver):
+            raise RequestError("there is no terminal for an editor")
+        return self._driver.lent()
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(

@@ -4,8 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from textual import events
@@ -14,10 +14,14 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.timer import Timer
 from textual.widgets import OptionList
 
+from git_blackbird.model.base.foreground import signals_to_program
+from git_blackbird.tui.widgets.choices import Choices
+
 PAUSE_KEY = "ctrl+c"
 _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
 """They decide nothing."""
 _CHOOSING_KEYS = frozenset({"enter", *"0123456789"})
+_MOVING_KEYS = frozenset("jk")
 _LEFT_BUTTON = 1
 
 
@@ -71,6 +75,12 @@ class InputGuard(App[None]):
         if not self._is_stray(event):
             await super().on_event(event)
 
+    def _begins_text(self, event: events.Key) -> bool:
+        """Whether a key begins a text at a choice, which is more than moving or looking."""
+        if not event.is_printable or not isinstance(self.focused, OptionList | Choices):
+            return False
+        return event.key not in _MOVING_KEYS and event.key not in self.screen.active_bindings
+
     def _is_stray(self, event: events.Event) -> bool:
         """Whether input was probably aimed at the previous screen."""
         if event.is_forwarded or not isinstance(
@@ -82,8 +92,7 @@ class InputGuard(App[None]):
         if self._is_opening or self._pause is None or isinstance(event, events.Paste):
             return self._is_opening
         if isinstance(event, events.Key):
-            begins_text = event.is_printable and isinstance(self.focused, OptionList)
-            return begins_text or event.key in self.choosing_keys
+            return self._begins_text(event) or event.key in self.choosing_keys
         return True
 
 
@@ -141,6 +150,29 @@ class ResilientDriver(LinuxDriver):
     def can_suspend(self) -> bool:
         """Whether a shell can resume this process; the session leader has none."""
         return os.getpgrp() != os.getsid(0)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Give the terminal to another program until it ends; nothing else happens meanwhile.
+
+        Ctrl+C is that program's, and ctrl+z stops both: a shell waits for the whole group.
+        """
+        self.suspend_application_mode()
+        self._has_released = True
+        before = {
+            signal.SIGTSTP: signal.signal(signal.SIGTSTP, signal.SIG_DFL),
+            signal.SIGCONT: signal.signal(signal.SIGCONT, signal.SIG_IGN),
+        }
+        try:
+            with signals_to_program():
+                yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if isinstance(self._screen_app, InputGuard):
+                # Before it is drawn again: no key is shown as usable that would be dropped.
+                self._screen_app.ignore_pending_input()
+            self._resume()
 
     def _handle_stop(self, *_: object) -> None:
         # In the event loop: the signal may arrive while the screen is being written.

@@ -6,6 +6,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from git_blackbird.controller.queries.spent import SpentCache
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.system import gc_paused
@@ -53,6 +54,7 @@ class Poller:
         self._app = app
         self._is_polling = False
         self._last_error: str | None = None
+        self._spent = SpentCache()
 
     def poll(self) -> None:
         """Start a poll, unless one is under way."""
@@ -82,6 +84,7 @@ class Poller:
                 # A decision may be opened next, whose text can mention paths.
                 self._app.call_from_thread(self._app.path_lister.prepare, self._app)
         self._tail_logs(was_busy=was_busy)
+        self._show_spent()
 
     def _read(self) -> ViewState | None:
         with gc_paused():
@@ -103,6 +106,12 @@ class Poller:
             self._log_tailer.stop()
         elif self._app.view_state is not None:
             self._log_tailer.poll(self._app.watcher.workspace, self._app.view_state)
+
+    def _show_spent(self) -> None:
+        """Read what was spent on the tasks in view; older records of a task may lie on disk."""
+        if (view_state := self._app.view_state) is not None:
+            spent = self._spent.look_up(view_state.state, self._app.main.plan_tree.in_view)
+            self._app.call_from_thread(self._app.main.show_spent, spent)
 
     def _show(self, view_state: ViewState) -> None:
         self._last_error = None

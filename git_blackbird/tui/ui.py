@@ -16,7 +16,8 @@ from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import QuestionScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.widgets.choices import ChoiceItem
 
 T = TypeVar("T")
 

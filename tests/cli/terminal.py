@@ -43,14 +43,19 @@ class Terminal:
     """One run of the program; close it by leaving the ``with`` block."""
 
     def __init__(
-        self, cwd: Path, *args: str, environ: Mapping[str, str | None] | None = None, rows: int = ROWS
+        self,
+        cwd: Path,
+        *args: str,
+        environ: Mapping[str, str | None] | None = None,
+        rows: int = ROWS,
+        program: tuple[str, ...] = PROGRAM,
     ) -> None:
         self.sent = b""
         self._screen = pyte.Screen(COLUMNS, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._end, theirs = pty.openpty()
         termios.tcsetwinsize(self._end, (rows, COLUMNS))
-        command = [sys.executable, *PROGRAM, *args]
+        command = [sys.executable, *program, *args]
         self._program = preloaded.OnTerminal(
             command, cwd=cwd, env=program_environ(environ), stdin=theirs, stdout=theirs, stderr=theirs
         )
@@ -98,11 +103,27 @@ class Terminal:
 
         What is there already is not sent again, and a prompt that is left is sent once more.
         """
+        self.wait_to_match(re.escape(text), times=times)
+
+    def wait_for_decision(self, task_id: str) -> None:
+        """Wait until the list of a task's decision is the one that is open, whole.
+
+        A list is sent again whenever something comes above it: how often it was sent says nothing.
+        """
+        choices = r"\(arrows[^)]*\)\n( .*\n)* .*5\) View full diff"
+        self.wait_to_match(rf"{task_id}: Select an action {choices}")
+
+    def wait_to_match(self, pattern: str, *, times: int = 1) -> None:
+        """Wait until the screen has so many matches: it may be taken while half of it is drawn."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.text.count(text) < times:
-            assert time.monotonic() < deadline, f"{text!r} is not to be seen:\n{self.text}"
-            is_seen = self._take() or self.text.count(text) >= times
-            assert is_seen, f"{text!r} was never to be seen:\n{self.text}"
+
+        def is_seen() -> bool:
+            return len(re.findall(pattern, self.text)) >= times
+
+        while not is_seen():
+            assert time.monotonic() < deadline, f"{pattern!r} is not to be seen:\n{self.text}"
+            has_come = self._take() or is_seen()
+            assert has_come, f"{pattern!r} was never to be seen:\n{self.text}"
 
     def wait_for_list(self, *, times: int = 1) -> None:
         self.wait_for("Enter chooses)", times=times)

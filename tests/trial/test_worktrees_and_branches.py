@@ -76,6 +76,21 @@ def test_a_task_does_not_start_twice(trial: Trial, linked: Trial, tmp_path: Path
     assert len(linked.records("a")) == 1
 
 
+def test_of_two_that_start_it_at_the_same_moment_one_does(trial: Trial, linked: Trial) -> None:
+    both = (trial, linked)
+    for one in both:
+        one.command("echo agent >new.txt")
+    # Whoever comes second may find the other at work, or done already.
+    processes = [one.start("execute", "a", "--no-input") for one in both]
+    ended = [(*process.communicate(timeout=PATIENCE_SECONDS), process.returncode) for process in processes]
+    assert sorted(code for *_, code in ended) == [3, 7], ended
+    first = next(one for one, (*_, code) in zip(both, ended, strict=True) if code == 3)
+    assert [len(one.records("a")) for one in both] == [int(one is first) for one in both]
+    (said,) = (out for out, _, code in ended if code == 7)
+    assert first.records("a")[0]["id"] in said
+    assert str(first.repo) in said
+
+
 def test_worktrees_that_cannot_be_read_are_passed_over(trial: Trial, linked: Trial) -> None:
     (linked.repo / "blackbird.plan.json").write_text("{")
     (linked.repo / ".blackbird" / "runs").mkdir(parents=True)

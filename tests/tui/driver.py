@@ -32,7 +32,14 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
     return preloaded.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
-class QuickApp(BlackbirdApp):
+class StartingApp(BlackbirdApp):
+    """Executes without asking: what it shows before is tested in test_plan_edits.py."""
+
+    def action_execute(self) -> None:
+        self.commands.execute()
+
+
+class QuickApp(StartingApp):
     """Accepts keys at once: tests send them only for the screen that is open."""
 
     pause_seconds = 0.0

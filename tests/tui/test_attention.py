@@ -142,8 +142,8 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
         await pilot.press(*["down"] * 11)
         await see(app, pilot, f"Action required ({count}): [a] opens decide: decision on run")
         await pilot.press("a")
-        await see(app, pilot, "Action required: your decision on decide", "1. Approve and continue")
-        assert screen_text(app).count("Action required") == 1
+        await see(app, pilot, "ACTION REQUIRED  your decision on decide", "1. Approve and continue")
+        assert screen_text(app).count("ACTION REQUIRED") == 1
         assert app.current is not None
         assert app.current.id == "decide"
         await pilot.press("escape")
@@ -181,15 +181,15 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
         for name in ("alpha", "beta", "alpha"):
             await see(app, pilot, f"Action required (2): [a] opens {name}: decision on run")
             await pilot.press("a")
-            await see(app, pilot, f"Action required: your decision on {name}", "1. Approve and continue")
+            await see(app, pilot, f"ACTION REQUIRED  your decision on {name}", "1. Approve and continue")
             await pilot.press("escape")
             await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("a")
-        await see(app, pilot, "Action required: your decision on beta")
+        await see(app, pilot, "ACTION REQUIRED  your decision on beta")
         await pilot.press("2", "enter")
         await see(app, pilot, "Action required (1): [a] opens alpha: decision on run")
         await pilot.press("a")
-        await see(app, pilot, "Action required: your decision on alpha")
+        await see(app, pilot, "ACTION REQUIRED  your decision on alpha")
 
     drive(repo, session)
     states = [runs_of(repo, name)[0].decision_state for name in ("alpha", "beta")]

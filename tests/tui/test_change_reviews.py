@@ -11,7 +11,6 @@ from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
-from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status, store_at
 from tests.support import commit
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
@@ -97,10 +96,10 @@ def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> N
         await pilot.press("t")
         await wait_for(pilot, lambda: "APPROVED, round 1" in screen_text(app))
         await pilot.press("h")
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "Review Results:" in screen_text(app))
         await see(app, pilot, "spec_review success, approved")
-        await pilot.press("2")
+        await pilot.press("down")
         await wait_for(pilot, lambda: "Found" in screen_text(app))
         await wait_for(pilot, lambda: "Review Results:" not in screen_text(app))
 
@@ -113,8 +112,8 @@ def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         with started(reviewed, "execute", "--no-input") as other:
             await pilot.press("t")
-            await wait_for(pilot, lambda: "spec review of alpha  Task alpha" in screen_text(app))
-            await wait_for(pilot, lambda: "code review of alpha  Task alpha" in screen_text(app))
+            await wait_for(pilot, lambda: "  spec review of alpha  " in screen_text(app))
+            await wait_for(pilot, lambda: "  code review of alpha  " in screen_text(app))
             other.send_signal(signal.SIGINT)
             await wait_for(pilot, lambda: other.poll() is not None)
         await wait_for(pilot, lambda: "no agent is at work" in screen_text(app))

@@ -12,7 +12,8 @@ from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.widgets.choices import ChoiceItem
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -51,7 +52,7 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await see(app, pilot, "Task review checkpoint", "A a.txt  +1 -0", "5. View full diff")
+        await see(app, pilot, "ACTION REQUIRED", "  A a.txt ", " +1 -0", "5. View full diff")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
         await pilot.press("j", "enter")
@@ -102,7 +103,7 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
         await pilot.press(*["pagedown"] * 30)
         await see(app, pilot, "200 + line 199")
         await pilot.press("escape")
-        await see(app, pilot, "Review summary:")
+        await see(app, pilot, "Run status: success")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 
@@ -228,6 +229,33 @@ def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.APPROVED_QUIT]
 
 
+def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\nwrite src/deep/name.py other"))
+    configure(planned, execution__commit="approved")
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 3 read", "  A a.txt ", "  A b.txt ", "  M src/deep/name.py")
+        await pilot.press("right_square_bracket")
+        await see(app, pilot, "1 + one")
+        await pilot.press("m", "right_square_bracket", "o")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("d")
+        # What was marked is kept.
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await pilot.press("tab", "end")
+        await see(app, pilot, "1 + other")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "src/deep/name.py"]
+    assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
+
+
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 
@@ -296,7 +324,7 @@ def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
 
 
-@pytest.mark.parametrize("key", ["y", "w"])
+@pytest.mark.parametrize("key", ["b", "w"])
 def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key: str) -> None:
     execute(planned)
 

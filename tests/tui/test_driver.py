@@ -27,9 +27,9 @@ def planned(repo: Path) -> Path:
 
 def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
-    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.wait_for("] 0/2 · ")
+    tmux.execute()
+    tmux.wait_for("A a.txt ", TAKES_KEYS)
     # Pressed twice, both are read at once.
     tmux.press("Enter", "Enter")
     tmux.wait_for("Working on it.")
@@ -41,12 +41,12 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
 
 def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> None:
     tmux.open_below_git(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("n")
+    tmux.wait_for("] 0/2 · ")
+    tmux.press("o")
     tmux.wait_for("Agent for new runs")
     # Pressed twice, both are read at once.
     tmux.press("C-z", "C-z")
-    tmux.wait_for("stopped", without="2 tasks")
+    tmux.wait_for("stopped", without="] 0/2 · ")
     assert tmux.flags() == AS_THE_SHELL_HAS_THEM
     tmux.press("Enter")
     # What was typed at the shell is not meant for the application.
@@ -62,9 +62,9 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
     configure(planned, reviews__mode="parallel", execution__stopGraceSeconds="0")
     put_plan(planned, leaf("alpha", "write a.txt one\nspec-sleep 600\ncode-sleep 600"))
     tmux.open(planned)
-    tmux.wait_for("1 task: 1 todo (1 ready)")
-    tmux.press("e")
-    tmux.wait_for("spec review of alpha  Task", "code review of alpha  Task")
+    tmux.wait_for("] 0/1 · ")
+    tmux.execute()
+    tmux.wait_for("  spec review of alpha  ", "  code review of alpha  ")
     for key in keys:
         tmux.press(key)
         if key != keys[-1]:
@@ -80,9 +80,9 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
 
 def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
-    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.wait_for("] 0/2 · ")
+    tmux.execute()
+    tmux.wait_for("A a.txt ", TAKES_KEYS)
     tmux.press("3", "Enter")
     tmux.wait_for("What should change?")
     tmux.press("Say two.")
@@ -105,27 +105,30 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     hook.chmod(0o755)
     before = git(planned, "rev-parse", "HEAD")
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("] 0/2 · ")
     for key, said in (("e", "not approved: its commit"), ("d", "interrupting the commit")):
-        tmux.press(key)
-        tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+        if key == "e":
+            tmux.execute()
+        else:
+            tmux.press(key)
+        tmux.wait_for("A a.txt ", TAKES_KEYS)
         tmux.press("Enter")
         pid = int(wait_for_file(planned / ".git" / "at-work"))
-        tmux.wait_for("committing: alpha", without="d Decide")
+        tmux.wait_for("committing alpha", without="d Decide")
         tmux.press("C-c")
-        tmux.wait_for(said, "d Decide", without="committing: alpha")
+        tmux.wait_for(said, "d Decide", without="committing alpha")
         wait_until(partial(is_over, pid))
     assert git(planned, "rev-parse", "HEAD") == before
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
     # Interrupted in a hook that git runs after the commit: the commit stays, and nothing is started.
     hook.rename(hook.with_name("post-commit"))
     tmux.press("d")
-    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.wait_for("A a.txt ", TAKES_KEYS)
     tmux.press("Enter")
     wait_for_file(planned / ".git" / "at-work")
-    tmux.wait_for("committing: alpha")
+    tmux.wait_for("committing alpha")
     tmux.press("C-c")
-    tmux.wait_for("1 done", without="committing: alpha")
+    tmux.wait_for("] 1/2 · ", without="committing alpha")
     assert runs_of(planned, "beta") == ()
     tmux.press("q")
     tmux.wait_for_end(0)
@@ -146,12 +149,12 @@ def wait_for_file(path: Path) -> str:
 
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.press("e")
-    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.wait_for("] 0/2 · ")
+    tmux.execute()
+    tmux.wait_for("A a.txt ", TAKES_KEYS)
     for columns, lines in ((120, 40), (40, 12), (80, 24)):
         tmux.resize(columns, lines)
-        tmux.wait_for("Task review checkpoint", "4. Reject changes", "━" * (columns - 2))
+        tmux.wait_for("ACTION REQUIRED", "4. Reject changes", "─" * (columns - 40))
     tmux.press("3", "Enter")
     tmux.wait_for("What should change?")
     tmux.press("Say two.")
@@ -162,7 +165,7 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("Escape")
     tmux.wait_for("4. Reject changes", without="What should change?")
     tmux.press("4", "Enter")
-    tmux.wait_for("1 failed, 1 todo")
+    tmux.wait_for(" · 1 failed")
     tmux.press("q")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
@@ -170,12 +173,12 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
 
 def test_what_is_typed_in_one_go_is_for_what_the_first_key_opens(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("2 tasks: 2 todo (2 ready)", "q Quit")
+    tmux.wait_for("] 0/2 · ", "q Quit")
     tmux.press("/", "bet")
-    tmux.wait_for("search: bet")
+    tmux.wait_for("search bet: ")
     tmux.press("Escape")
-    tmux.wait_for("alpha", without="search: bet")
-    tmux.press("n", "e")
+    tmux.wait_for("alpha", without="search bet: ")
+    tmux.press("o", "e")
     tmux.wait_for("Agent for new runs")
     tmux.press("Escape")
     tmux.wait_for("q Quit", without="Agent for new runs")

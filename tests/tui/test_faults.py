@@ -189,8 +189,8 @@ def test_a_signal_ends_it_as_interrupted(
 @needs_tmux
 def test_a_bug_is_reported_as_that_of_any_command(planned: Path, tmux: Tmux, temporary: Path) -> None:
     tmux.open_python(planned, "-c", BROKEN)
-    tmux.wait_for("1 task: 1 todo (1 ready)")
-    tmux.press("e")
+    tmux.wait_for("] 0/1 · ")
+    tmux.execute()
     tmux.wait_for(AT_WORK)
     tmux.press("/")
     shown = tmux.wait_for("hint: a report was written to")
@@ -209,8 +209,8 @@ def test_a_terminal_that_is_gone_leaves_no_agent_however_stubborn(planned: Path,
     configure(planned, agent="command", command__run=STUBBORN)
     agree_to_agent(planned)
     tmux.open(planned)
-    tmux.wait_for("1 task: 1 todo (1 ready)")
-    tmux.press("e")
+    tmux.wait_for("] 0/1 · ")
+    tmux.execute()
     tmux.wait_for("At it.")
     tmux.do("kill-session")
     asyncio.run(_until(lambda: runs_of(planned, "alpha")[0].completed_at is not None))
@@ -220,8 +220,8 @@ def test_a_terminal_that_is_gone_leaves_no_agent_however_stubborn(planned: Path,
 @needs_tmux
 def test_what_is_left_of_one_that_was_killed_is_said_and_mended(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
-    tmux.wait_for("1 task: 1 todo (1 ready)")
-    tmux.press("e")
+    tmux.wait_for("] 0/1 · ")
+    tmux.execute()
     tmux.wait_for(AT_WORK)
     (run,) = runs_of(planned, "alpha")
     os.kill(_parent_of(run), signal.SIGKILL)

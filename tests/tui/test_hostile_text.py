@@ -13,7 +13,6 @@ from textual.widgets import TextArea
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
-from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write
 from tests.tui.driver import drive, is_over, screen_text, wait_for
@@ -59,6 +58,13 @@ def test_whatever_a_plan_says_is_shown_harmlessly(repo: Path, texts: list[str]) 
         for key in ("down", "down", "down", "tab", "pagedown", "s"):
             assert_harmless(app)
             await pilot.press(key)
+        await pilot.press("escape", "tab")
+        for key in "EDMBG":
+            await pilot.press(key)
+            await wait_for(pilot, lambda: app.screen is not app.main)
+            assert_harmless(app)
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.resize_terminal(41, 13)
         await pilot.pause()
         assert_harmless(app)
@@ -96,7 +102,7 @@ def test_whatever_an_agent_says_and_asks_is_shown_harmlessly(planned: Path) -> N
         await wait_for(pilot, lambda: "Action required" in screen_text(app))
         assert_harmless(app)
         await pilot.press("h")
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "long long" in screen_text(app))
         assert_harmless(app)
 

@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 from textual.events import MouseDown, MouseUp
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen
+from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import PATIENCE_SECONDS, drive, screen_text, see, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, StartingApp, drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 LEFT, RIGHT = 1, 3
 
 
-class PatientApp(BlackbirdApp):
+class PatientApp(StartingApp):
     """Ignores keys for longer than a test takes, until the test ends that itself."""
 
     pause_seconds = 3600.0
@@ -41,9 +41,9 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("enter", "4", "enter")
         assert isinstance(app.screen, CheckpointScreen)
-        assert app.screen.query_one(OptionList).highlighted == 0
+        assert app.screen.query_one(ChoiceRow).cursor == 0
         assert HINT not in screen_text(app)
-        await see(app, pilot, "a.txt  +1 -0")
+        await see(app, pilot, "  A a.txt ")
         app.accept_input()
         await wait_for(pilot, lambda: HINT in screen_text(app))
         await pilot.press("enter")
@@ -60,9 +60,9 @@ def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(plann
         await pilot.press("e")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("j", "down", "k", "v")
-        await see(app, pilot, "+one")
-        assert app.screen.query_one(OptionList).highlighted == 1
-        await pilot.press("escape")
+        await see(app, pilot, "+ one")
+        assert app.screen.query_one(ChoiceRow).cursor == 1
+        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
     drive(planned, session, kind=PatientApp)
@@ -78,9 +78,9 @@ def test_keys_pressed_all_the_time_do_not_keep_a_checkpoint_from_being_decided(p
         deadline = time.monotonic() + PATIENCE_SECONDS
         while isinstance(app.screen, CheckpointScreen):
             assert time.monotonic() < deadline, screen_text(app)
-            await pilot.press("j", "1", "enter")
+            await pilot.press("pageup", "1", "enter")
 
-    drive(planned, session, kind=BlackbirdApp)
+    drive(planned, session, kind=StartingApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
@@ -89,7 +89,7 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "a.txt  +1 -0")
+        await see(app, pilot, "  A a.txt ")
         click(app)
         await pilot.press("j")
         assert isinstance(app.screen, CheckpointScreen)
@@ -107,7 +107,7 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
 
 def click(app: BlackbirdApp, button: int = LEFT) -> None:
     """Click on the first choice, as a terminal reports it."""
-    x, y = app.screen.query_one(OptionList).content_region.offset
+    x, y = app.screen.query_one(ChoiceRow).content_region.offset
     for kind in (MouseDown, MouseUp):
         app.post_message(kind(None, x, y, 0, 0, button, shift=False, meta=False, ctrl=False))
 
@@ -122,7 +122,7 @@ def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
 
-    drive(planned, session, kind=BlackbirdApp)
+    drive(planned, session, kind=StartingApp)
     assert (planned / "b.txt").read_text() == "brief\n"
 
 

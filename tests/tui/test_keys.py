@@ -13,8 +13,8 @@ from git_blackbird.tui.actions import ACTIONS
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
-from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff_view import DiffView
 from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
@@ -62,7 +62,6 @@ def test_g_and_r_are_free(planned: Path) -> None:
         await pilot.press("t")
         await nothing_happens()
         for key, screen in (
-            ("h", RunsScreen),
             ("c", SettingsScreen),
             ("s", ChoiceModal),
             ("question_mark", HelpScreen),
@@ -111,9 +110,11 @@ def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
 def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
-        choices = app.screen.query_one(OptionList)
-        said, diff = app.screen.query_one("#summary-view"), app.screen.query_one(DiffView)
-        await moves(pilot, lambda: choices.highlighted or 0, ("down", "j", "5"), ("up", "k", "1"))
+        choices = app.screen.query_one(ChoiceRow)
+        said, diff = app.screen.query_one("#overview"), app.screen.query_one(DiffView)
+        await pilot.resize_terminal(80, 12)
+        forth, back = ("down", "j", "right", "5"), ("up", "k", "left", "1")
+        await moves(pilot, lambda: choices.cursor, forth, back)
         await scrolls(pilot, said)
         await pilot.press("v")
         await wait_for(pilot, lambda: "added" in screen_text(app))
@@ -125,7 +126,7 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
 
 def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await opened(app, pilot, "h", RunsScreen)
+        await pilot.press("h")
         await wait_for(pilot, lambda: "Step 1." in screen_text(app))
         log = app.screen.query_one("#log-of-run")
         await scrolls(pilot, log)
@@ -163,7 +164,7 @@ def test_a_question_is_gone_back_to(repo: Path) -> None:
         await wait_for(pilot, lambda: "a asks (2 of 2)" in screen_text(app))
         await see(app, pilot, "Ada")
         await pilot.press("enter")
-        await wait_for(pilot, lambda: "1 task: 1 done" in screen_text(app))
+        await wait_for(pilot, lambda: "] 1/1 · " in screen_text(app))
 
     drive(repo, session)
     assert (repo / "t.txt").read_text() == "kind\n"

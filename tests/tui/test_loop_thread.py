@@ -38,7 +38,7 @@ def test_execute_runs_what_is_ready_and_shows_it(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_over(app))
-        await wait_for(pilot, lambda: "2 tasks: 2 done" in screen_text(app))
+        await wait_for(pilot, lambda: "] 2/2 · " in screen_text(app))
         await wait_for(pilot, lambda: "It is written." in screen_text(app))
         await see(app, pilot, "completed alpha: 1 file, +1 -0")
         assert holder(planned) is None
@@ -127,7 +127,7 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, "FAILED")
-        await pilot.press("y")
+        await pilot.press("b")
         await wait_for(pilot, lambda: "READY" in screen_text(app))
         await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
         await pilot.press("w")
@@ -150,7 +150,7 @@ def test_a_status_is_set_by_hand_and_escape_sets_none(planned: Path) -> None:
         await pilot.press("s")
         await pilot.press("8", "k", "k", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
-        await wait_for(pilot, lambda: "1 task: 1 done" in screen_text(app))
+        await wait_for(pilot, lambda: "] 1/1 · " in screen_text(app))
 
     drive(planned, session)
 
@@ -160,7 +160,7 @@ def test_the_agent_of_new_runs_is_chosen(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "say Hello."))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("n")
+        await pilot.press("o")
         await wait_for(pilot, lambda: "1. claude  git config (local)" in screen_text(app))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: app.chosen_agent == "demo")

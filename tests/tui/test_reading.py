@@ -41,7 +41,7 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
         await see(
             app,
             pilot,
-            "3 tasks and 1 parent: 3 todo (2 ready)",
+            "[········] 0/3 · demo · 2 ready",
             "Task guide-use  guide-use",
             "its dependency guide-faq is todo, not done",
         )
@@ -76,7 +76,7 @@ def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None
     unreadable.write_text("{")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await see(app, pilot, "3 todo (1 ready)", "Task alpha  alpha           READY")
+        await see(app, pilot, " · 1 ready", "Task alpha  alpha           READY")
         await see(app, pilot, "Task gamma  gamma           BLOCKED")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha",)
@@ -128,11 +128,17 @@ def test_filters_follow_one_another(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
-        await see(app, pilot, "filter: ready")
+        await see(app, pilot, "filter ready: 2 · ")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("guide", "guide-use")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        await see(app, pilot, "filter todo: 4")
+        # Those of no task are passed over, in both directions.
+        await pilot.press("f")
+        assert not app.main.plan_tree.narrowed.filter_name
+        await pilot.press("F")
+        await see(app, pilot, "filter todo: 4")
 
     drive(planned, session)
 
@@ -150,6 +156,57 @@ def test_a_search_shows_what_it_finds_and_escape_drops_it(planned: Path) -> None
         assert app.current.id == "guide-faq"
 
     drive(planned, session)
+
+
+def test_matches_are_counted_and_gone_through(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def current() -> str | None:
+            return None if app.current is None else app.current.id
+
+        await pilot.press("slash", *"guide-", "enter", "n")
+        assert current() == "guide-faq"
+        await see(app, pilot, "search guide-: 1 of 2 · ")
+        await pilot.press("n")
+        assert current() == "guide-use"
+        await pilot.press("n", "N")
+        await see(app, pilot, "search guide-: 2 of 2 · ")
+
+    drive(planned, session)
+
+
+def test_tabs_show_what_is_known_of_the_task_under_the_cursor(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "down", "5")
+        await see(app, pilot, "Comes after nothing", "Unblocks 1 task", "guide-use  Task guide-use: done")
+        await pilot.press("4")
+        await see(app, pilot, "faq.md  +1 -0  added", "1 + questions")
+        await pilot.press("3")
+        await see(app, pilot, "execute success, -, ")
+        await pilot.press("plus")
+        await wait_for(pilot, lambda: "execute success" not in screen_text(app))
+        await see(app, pilot, "Task guide-use  guide-use")
+        await pilot.press("tab")
+        await see(app, pilot, "execute success, -, ")
+        await pilot.press("plus", "1")
+        await see(app, pilot, "Done, updated", "Task guide-use  guide-use")
+
+    drive(planned, session)
+
+
+@pytest.mark.parametrize(("columns", "places"), [(79, "above"), (80, "beside")])
+def test_panes_are_beside_each_other_where_there_is_room(planned: Path, columns: int, places: str) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        tree, tabs = app.main.plan_tree, app.main.tabs
+        await wait_for(pilot, lambda: (tree.region.y == tabs.region.y) == (places == "beside"))
+        before = tree.size
+        await pilot.press("greater_than_sign")
+        await wait_for(pilot, lambda: tree.size.area > before.area)
+        await pilot.press("less_than_sign")
+        await wait_for(pilot, lambda: tree.size == before)
+
+    drive(planned, session, (columns, 24))
 
 
 def test_tab_goes_to_the_other_pane_and_t_switches_it(planned: Path) -> None:
@@ -172,7 +229,7 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, f"Action required (1): [a] opens alpha: decision on run {run_id}")
         await pilot.press("end", "a")
-        await see(app, pilot, "Action required: your decision on alpha")
+        await see(app, pilot, "ACTION REQUIRED  your decision on alpha")
         await pilot.press("escape")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert app.current is not None
@@ -193,7 +250,7 @@ def test_nothing_is_announced_when_nothing_is_owed(planned: Path) -> None:
 def test_what_another_process_does_is_seen(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         set_status(open_at(planned), "alpha", Status.DONE)
-        await wait_for(pilot, lambda: "1 done" in screen_text(app))
+        await wait_for(pilot, lambda: "] 1/3 · " in screen_text(app))
         put_plan(planned, leaf("beta"))
         await wait_for(pilot, lambda: app.main.plan_tree.shown_ids() == ("beta",))
 
@@ -208,7 +265,7 @@ def test_a_plan_that_breaks_is_named_and_seen_again_when_it_is_mended(planned: P
         plan.write_bytes(b"{")
         await wait_for(pilot, lambda: "blackbird.plan.json" in screen_text(app))
         plan.write_bytes(good)
-        await wait_for(pilot, lambda: "3 tasks" in screen_text(app))
+        await wait_for(pilot, lambda: "] 0/3 · " in screen_text(app))
 
     drive(planned, session, (240, 24))
 

@@ -8,18 +8,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import RequestScreen
 from git_blackbird.tui.screens.review import ParentReviewScreen
-from git_blackbird.tui.screens.runs import RunsScreen
-from tests.controller.support import (
-    Person,
-    changes,
-    configure,
-    execute,
-    leaf,
-    parent_of,
-    put_plan,
-    runs_of,
-    status,
-)
+from tests.controller.support import execute, leaf, parent_of, put_plan, runs_of, status
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
@@ -95,31 +84,13 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "First words." in screen_text(app))
-        await see(app, pilot, f"1. {run.id}  execute success", "Last[/] words.")
+        await see(app, pilot, "execute success, -, demo, $0", run.id, "Last[/] words.")
         await pilot.press("escape")
         assert app.screen is app.main
 
-    drive(planned, session, (100, 30))
-
-
-def test_the_diff_of_each_run_is_shown(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt one\non-feedback write a.txt two"))
-    configure(planned, execution__stopAfterEachTask="true")
-    execute(planned, Person([changes("Two.")]))
-
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("h")
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
-        await pilot.press("v")
-        await see(app, pilot, "a.txt  +1 -1  modified", "1 + two")
-        await pilot.press("escape", "down", "v")
-        await see(app, pilot, "a.txt  +1 -0  added", "1 + one")
-        await pilot.press("v", "escape")
-        await wait_for(pilot, lambda: app.screen is app.main)
-
-    drive(planned, session)
+    drive(planned, session, (160, 30))
 
 
 def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:
@@ -144,14 +115,13 @@ def test_runs_that_come_while_they_are_looked_at_are_shown(planned: Path) -> Non
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await wait_for(pilot, lambda: f"1. {first.id}  execute failed" in screen_text(app))
+        await see(app, pilot, "execute failed", first.id)
         with started(planned, "restart", "alpha", "--no-input") as other:
-            await wait_for(pilot, lambda: f"2. {first.id}  execute failed" in screen_text(app))
-            await see(app, pilot, "execute running")
-            await pilot.press("1")
+            await see(app, pilot, "execute running", "execute failed")
+            await pilot.press("home")
             await wait_for(pilot, lambda: "Another try." in screen_text(app))
             other.send_signal(signal.SIGINT)
             await wait_for(pilot, lambda: "execute paused" in screen_text(app))
         await pilot.press("escape")
 
-    drive(planned, session, (100, 30))
+    drive(planned, session, (160, 30))

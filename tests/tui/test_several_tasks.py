@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import ContentSwitcher
 
 from git_blackbird.model.entities.run import LandingState
 from git_blackbird.tui.app import BlackbirdApp
@@ -43,7 +42,8 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "alpha: alpha speaks", "beta: beta speaks")
+        # Of both the last line, and the log of the one under the cursor.
+        await see(app, pilot, "alpha  alpha speaks", "beta  beta speaks", "alpha: alpha speaks")
         app.poll()
         await see(app, pilot, "2 at work")
         go(parallel, "alpha")
@@ -67,16 +67,18 @@ def test_the_run_under_the_cursor_comes_first_and_others_change_no_pane(parallel
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "alpha: alpha speaks", "beta: beta speaks")
+        # Of both the last line, and the log of the one under the cursor.
+        await see(app, pilot, "alpha  alpha speaks", "beta  beta speaks", "alpha: alpha speaks")
         app.main.plan_tree.select(runs_of(parallel, "beta")[0].task_id)
         await wait_for(pilot, lambda: app.main.live.followed == "beta")
         await wait_for(pilot, lambda: shown(app)[:1] == ["beta"])
-        app.main.toggle_pane()
+        await see(app, pilot, "beta: beta speaks")
+        app.main.toggle_live()
         focused = app.focused
         go(parallel, "alpha")
         await wait_for(pilot, lambda: bool(runs_of(parallel, "gamma")))
         await wait_for(pilot, lambda: "gamma" in shown(app))
-        assert app.main.query_one(ContentSwitcher).current == "details"
+        assert app.main.tabs.shown == "details"
         assert app.focused is focused
         go(parallel, "beta")
         go(parallel, "gamma")

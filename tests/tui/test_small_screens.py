@@ -52,7 +52,7 @@ def test_a_notice_covers_neither_the_plan_nor_the_question_nor_the_choices(pendi
         await pilot.press("home", "d")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         choices = ("1. Approve and continue", "2. Approve", "3. Request", "4. Reject", "5. View full diff")
-        await notified("Action required", "Task review checkpoint", "Run status", *choices, "enter chooses")
+        await notified("ACTION REQUIRED", "Run status", *choices, "enter chooses")
         await pilot.press("escape")
         await pilot.press("end", "s")
         await wait_for(pilot, lambda: isinstance(app.screen, ChoiceModal))

@@ -126,7 +126,7 @@ def test_what_is_searched_and_filtered(project: Path, album: Album) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f", "slash", *"cli")
         still(app)
-        await see(app, pilot, "filter: ready", "search: cli")
+        await see(app, pilot, "filter ready: ", "search: cli")
         await album.check(app, pilot, "search")
 
     look(project, session, album)

@@ -56,6 +56,12 @@ class Tmux:
     def press(self, *keys: str) -> None:
         self.do("send-keys", *keys)
 
+    def execute(self) -> None:
+        """Start what is due, as soon as it is shown."""
+        self.press("e")
+        self.wait_for("enter starts it")
+        self.press("Enter")
+
     def resize(self, columns: int, lines: int) -> None:
         self.do("resize-window", "-x", str(columns), "-y", str(lines))
 

@@ -9,25 +9,30 @@ import click
 
 from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.cli.render.stops import show_status_change
+from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     EditResult,
     NewTask,
     add_deps,
     add_task,
-    delete_task,
     edit_task,
     init_config,
     init_plan,
+    move_beside,
     move_task,
     plan_file_faults,
     remove_deps,
     set_deps,
 )
+from git_blackbird.controller.plan.outcomes import (
+    DEADLOCK_HINT,
+    deadlock_text,
+    deletion_lines,
+    moved_task_lines,
+)
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
-from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.status import Status
 
 
@@ -146,10 +151,7 @@ def _field_values(options: "Mapping[str, str | bool | tuple[str, ...] | None]") 
 
 def _warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) -> None:
     if deadlock is not None:
-        call.warn(
-            f"these wait for one another forever: {' -> '.join(deadlock)}",
-            "a parent is done when its children are: remove one of these dependencies",
-        )
+        call.warn(deadlock_text(deadlock), DEADLOCK_HINT)
 
 
 def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ...]) -> ExitCode:
@@ -175,41 +177,42 @@ def _deps_lines(result: EditResult, deps: Iterable[str]) -> Iterator[str]:
             yield f"{result.task_id} already depends on {dep}"
 
 
-def move(call: CommandContext, *, task_id: str, parent: str | None, index: int | None) -> ExitCode:
-    if parent is None and index is None:
+def move(
+    call: CommandContext,
+    *,
+    task_id: str,
+    parent: str | None,
+    index: int | None,
+    before: str | None,
+    after: str | None,
+) -> ExitCode:
+    places = [parent is not None or index is not None, before is not None, after is not None]
+    if sum(places) != 1:
         raise UsageError(
-            "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
+            "name the new place: --parent or --index, --before, or --after",
+            hint="git blackbird move TASK --parent PARENT",
         )
-    moved = move_task(call.workspace, task_id, parent, index)
-    call.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
-    _print_followed(call, moved.followed)
-    if moved.not_undone:
-        call.print(f"  not reset, although they depend on it: {', '.join(moved.not_undone)}")
-    if moved.recreated:
-        named = ", ".join(moved.recreated)
-        call.print(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
+    beside = before or after
+    moved = (
+        move_task(call.workspace, task_id, parent, index)
+        if beside is None
+        else move_beside(call.workspace, task_id, beside, is_before=before is not None)
+    )
+    call.lines(moved_task_lines(moved))
     _warn_deadlock(call, moved.deadlock)
     call.data("plan:MoveOutput", moved)
     return ExitCode.OK
 
 
-def _print_followed(call: CommandContext, followed: Mapping[TaskId, Status]) -> None:
-    if followed:
-        named = ", ".join(f"{task_id} ({status.value})" for task_id, status in followed.items())
-        call.print(f"  also changed: {named}")
-
-
-def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
+def delete(
+    call: CommandContext, *, task_id: str, cascade_children: bool, force: bool, dry_run: bool
+) -> ExitCode:
     workspace = call.workspace
-    deleted = delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
-    call.print(f"deleted {counted(len(deleted.task_ids), 'task')}")
-    if deleted.detached:
-        call.print(f"removed from the dependencies of: {', '.join(deleted.detached)}")
-    for run_id in deleted.dropped:
-        call.print(f"  the decision due on run {run_id} is dropped")
-    for deleted_id, runs in deleted.runs.items():
-        what = f"{counted(len(runs), 'run')} of {deleted_id}"
-        call.print(f"  kept: {what} ({task_command('runs', deleted_id)})")
-    _print_followed(call, deleted.followed)
-    call.data("plan:DeleteOutput", deleted)
+    result = (
+        preview_deletion(workspace, task_id)
+        if dry_run
+        else delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
+    )
+    call.lines(deletion_lines(result))
+    call.data("plan:DeleteOutput", result)
     return ExitCode.OK

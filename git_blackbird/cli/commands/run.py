@@ -28,7 +28,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task, hold_c
 from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.controller.decisions.edited_request import edit_request
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.decisions.undo import undo_task
+from git_blackbird.controller.decisions.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -254,11 +254,16 @@ def decide(
         comments=comments,
         branch_confirmed=any_branch,
         only=tuple(_below_top(workspace, path) for path in only),
+        undoes=undo,
     )
     recorded = record_decision(workspace, task_id, decision, run)
     if not undo:
         return show_recorded(call, recorded)
     call.print(f"Rejected {task_id}.")
+    if not has_anything_to_undo(recorded.state, recorded.run):
+        call.print("nothing of it is in your worktree")
+        call.data("events:DecideOutput", recorded)
+        return ExitCode.OK
     return show_undo(call, undo_task(workspace, task_id))
 
 

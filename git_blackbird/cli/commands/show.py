@@ -9,10 +9,10 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
+from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
-from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, next_verdict, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError

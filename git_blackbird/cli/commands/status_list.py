@@ -13,7 +13,7 @@ from git_blackbird.cli.render.tables import (
     status_records,
 )
 from git_blackbird.cli.stdio import is_capable_terminal
-from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
+from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,

@@ -9,6 +9,7 @@ import click
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
+from git_blackbird.controller.core.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.attention import (
     CUT_OFF,
     DueItem,
@@ -18,7 +19,6 @@ from git_blackbird.controller.queries.attention import (
     reviews_said,
     unwatched_words,
 )
-from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
 from git_blackbird.messages.display.format import (

@@ -12,7 +12,6 @@ from git_blackbird.messages.display.format import moved_lines, render_reset, und
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.views.events import Phase, Timings
@@ -71,7 +70,7 @@ def _timing_row(
 def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
-    for number, (what, task) in enumerate(_steps(foreseen), start=1):
+    for number, (what, task) in enumerate(foreseen.steps, start=1):
         call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
     if not (order or foreseen.changes or foreseen.requests):
         call.print("nothing would be started")
@@ -82,22 +81,12 @@ def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
     return ExitCode.OK
 
 
-def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
-    yield from (("resume of ", task) for task in foreseen.requests)
-    yield from (("reviews of the change of ", task) for task in foreseen.changes)
-    for task in foreseen.order:
-        if task in foreseen.continued:
-            yield "resume of ", task
-        else:
-            yield "review of " if task.children else "", task
-
-
 def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
         then = _THEN.get(recorded.decided.state, "")
         call.print(render_decided(recorded.decided) + then)
-    for text in recorded.deferred:
+    for text in recorded.said:
         call.print(f"  {text}")
     for text in recorded.warnings:
         call.warn(text)

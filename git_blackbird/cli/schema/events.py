@@ -266,6 +266,8 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     cost_usd: float | None = field("What they cost together.")
     worktree: str | None = field("The task's own worktree, where the change is.", "run.worktree")
     behind: int = field("How many other decisions wait.")
+    edited: tuple[str, ...] = field("Paths that were edited in that worktree after the run.")
+    conflict: str | None = field("Which conflicts are not resolved.")
     commit: CommitPreviewView | None = field("What approving would commit; null where nothing.")
     check: CheckResult | None = field("What the user's check says of the change.", "run.check")
     review: MergedReview | None = field("Both reviews of the change as one.", "merged")
@@ -358,6 +360,8 @@ class DecideOutput(DataOutput, schema_name="decide"):
     run: RunId = field("The run.", "run.id")
     state: DecisionState | None = field("What was decided.", "run.decision_state")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree.")
+    edited: tuple[str, ...] = field("Paths that were edited in the task's worktree after the run.")
+    left_out: tuple[str, ...] = field("Paths of the change that were not approved.")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
 

@@ -103,6 +103,7 @@ class DeleteOutput(DataOutput, schema_name="delete"):
     runs: Mapping[TaskId, tuple[RunId, ...]] = field("Runs of theirs, whose records stay.")
     dropped: tuple[RunId, ...] = field("Runs on which a decision was due.")
     changed: tuple[TaskId, ...] = field("Tasks whose status changed with it.", "followed", using=tuple)
+    is_dry_run: bool = field("Whether nothing was changed, only shown.")
 
 
 class StatusChangeOutput(DataOutput, schema_name="set-status"):

@@ -80,6 +80,15 @@ class DueLanding(View):
     command: str = field("The command that lands it.")
 
 
+class DueUndo(View):
+    """An undo or a redo that was interrupted."""
+
+    kind: Literal["undo"] = field("What is due.", default="undo")
+    task: TaskId = field(_TASK, "task.id")
+    run: RunId = field("The run that it is noted on.", "run_id")
+    command: str = field("The command that completes it.")
+
+
 def _first_command(waiting: BlockedParentView) -> str | None:
     return runnable(waiting.commands[0])
 
@@ -140,6 +149,7 @@ Due = (
     | DuePending
     | DueChangeReview
     | DueLanding
+    | DueUndo
     | DueParentReview
     | DueRetry
     | DueStuck
@@ -149,6 +159,7 @@ Due = (
 _OTHERS: Mapping[str, type[Due]] = {
     "change_review": DueChangeReview,
     "landing": DueLanding,
+    "undo": DueUndo,
     "failed": DueRetry,
     "stuck": DueStuck,
     "unreadable": DueUnreadable,

@@ -1,6 +1,6 @@
 """Syntax of the commands that make, check, change and show the plan and its runs."""
 
-from click import Argument, Choice, IntRange, Option
+from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
@@ -100,6 +100,18 @@ move = CommandSpec(
     Option(
         ["--index"], type=int, help="The position among the parent's children, from 0; the last if not given."
     ),
+    Option(
+        ["--before"],
+        metavar="OTHER",
+        help="Before another task, below the same parent.",
+        shell_complete=complete.all_tasks,
+    ),
+    Option(
+        ["--after"],
+        metavar="OTHER",
+        help="After another task, below the same parent.",
+        shell_complete=complete.all_tasks,
+    ),
 )
 delete = CommandSpec(
     "delete",
@@ -108,6 +120,7 @@ delete = CommandSpec(
     _TASK,
     flag("Delete everything below it too.", "--cascade-children"),
     flag("Remove it from the dependencies of other tasks; drop a pending decision.", "--force"),
+    flag("Only show what would be deleted, and what that takes along.", "-n", "--dry-run"),
 )
 
 
@@ -180,6 +193,27 @@ runs = CommandSpec(
     Option(["--accept", "mode"], flag_value="accept", help="Accept the record of RUN, whoever wrote it."),
     flag("With --log and --follow: both streams as they were printed.", "--raw"),
     *_RECORDS,
+)
+report = CommandSpec(
+    "report",
+    "report:report",
+    """Report what was done, what is proven of it, what it cost, and what waits for you.
+
+    It tells of everything that began, ended or was decided since WHEN, or of all. --html writes one page
+    that needs nothing else, with the times, the costs and the plan as pictures.
+    """,
+    Option(
+        ["--since"],
+        type=text,
+        metavar="WHEN",
+        help="Only from then on: yesterday, '2 days ago', 2026-01-31 18:00, as `git log --since` takes it.",
+    ),
+    Option(
+        ["--html", "page"],
+        type=Path(dir_okay=False),
+        metavar="FILE",
+        help="Write the report to FILE as a page.",
+    ),
 )
 tui = CommandSpec(
     "tui",

@@ -103,6 +103,7 @@ COMMANDS = {
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
     "redo": ("run:redo", "Bring back what undo took out."),
+    "report": ("plan:report", "Report what was done, proven and spent, and what waits."),
     "restart": ("run:restart", "Start a task again in a new session."),
     "restore": ("run:restore", "Get the files of a run, as a worktree or branch."),
     "resume": ("run:resume", "Continue a task in the same session."),

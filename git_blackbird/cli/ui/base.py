@@ -82,6 +82,11 @@ class Writer:
         """Whether more waits than may."""
         return self._waiting > MAX_BACKLOG
 
+    @property
+    def has_kept(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self._jobs)
+
     def perform(self, job: Job, size: int = 0) -> None:
         """Do something in the thread once all before it is done; ``size`` counts as what waits."""
         with self._wake:

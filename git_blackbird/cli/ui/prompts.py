@@ -173,13 +173,13 @@ class Prompts:
         is_open = self._open
         if is_open is not None and not self._is_showing:
             self._is_showing = True
-            is_open[1].call_soon_threadsafe(self._begin_showing, is_open[0])
+            is_open[1].call_soon_threadsafe(self._begin_showing)
 
-    def _begin_showing(self, application: Application[Any]) -> None:
-        if self._open is None or self._open[0] is not application:
+    def _begin_showing(self) -> None:
+        if self._open is None:
             self._is_showing = False
         else:
-            _ = application.create_background_task(self._show_above())
+            _ = self._open[0].create_background_task(self._show_above())
 
     async def _show_above(self) -> None:
         async with in_terminal():
@@ -196,6 +196,9 @@ class Prompts:
         layout.container = HSplit([layout.container, self._line_below()])
         async with self._writer.held():
             self._open, self._is_showing = (application, asyncio.get_running_loop()), False
+            # What came while the writer made room for the prompt found none to be shown above.
+            if self._writer.has_kept:
+                self.show_above()
             try:
                 return await application.run_async(handle_sigint=False, set_exception_handler=False)
             except (KeyboardInterrupt, EOFError):

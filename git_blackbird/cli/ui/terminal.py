@@ -1,14 +1,12 @@
 """The user interface of a terminal: a status line while agents run, panels and lists for questions."""
 
 import asyncio
-import signal
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from types import FrameType
 from typing import Any, Self
 
 import questionary
@@ -41,6 +39,7 @@ from git_blackbird.messages.display.events import (
 )
 from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
 from git_blackbird.messages.incoming.questions import OTHER
+from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import RightsQuestion
@@ -60,35 +59,6 @@ from git_blackbird.model.views.events import (
     RunProgress,
     RunStarted,
 )
-
-_LATER = (signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def signals_to_pager() -> Iterator[None]:
-    """Leave Ctrl+C to the pager, and what would end this program until the pager is done.
-
-    For the thread of the event loop, whose signals come through a descriptor: it would read them there as if
-    they had been meant for it.
-    """
-    missed: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        del frame
-        if number != signal.SIGINT:
-            missed.append(number)
-
-    descriptor = signal.set_wakeup_fd(-1)
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, *_LATER)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(descriptor)
-        for missed_number in missed:
-            signal.raise_signal(missed_number)
-
 
 _BELL = "\a"
 
@@ -329,7 +299,7 @@ class TerminalUI(AskingUI):
     async def _run_apart(self, program: Callable[[], object]) -> None:
         """Leave the terminal to a program of the user's until its end; agents are looked after meanwhile."""
         async with self._display.held():
-            with signals_to_pager():
+            with signals_to_program():
                 running = asyncio.ensure_future(asyncio.to_thread(program))
                 try:
                     await asyncio.shield(running)

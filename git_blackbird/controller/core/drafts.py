@@ -25,7 +25,10 @@ from git_blackbird.storage.files import SaveError
 
 _SAVE_SECONDS = 0.2
 _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
-_COMMENTS, _FORM = "comments-", "review-"
+_FORM, _NEW_FORM = "form", "new-form"
+# Its text lies with no task: the name of its file is used for nothing else.
+NO_TASK = TaskId("_")
+_COMMENTS, _REVIEW = "comments-", "review-"
 
 
 class Draft:
@@ -178,9 +181,9 @@ class Drafts:
         """Return the comments on lines of the change that a decision on a run is about."""
         return CommentDraft(self._open(run.task_id, f"{_COMMENTS}{run.id}"))
 
-    def form(self, run: Run) -> Draft:
+    def review_form(self, run: Run) -> Draft:
         """Return the change request on a run as a file to edit, with the diff below it."""
-        return self._open(run.task_id, f"{_FORM}{run.id}")
+        return self._open(run.task_id, f"{_REVIEW}{run.id}")
 
     def request(self, run: Run, suggestion: str | None) -> Draft:
         """Return the change request that was begun on a run, with the comments on lines of its change.
@@ -198,6 +201,10 @@ class Drafts:
     def reason(self, task_id: TaskId) -> Draft:
         """Return why the review of a parent is to be dismissed."""
         return self._open(task_id, _REASON)
+
+    def form(self, task_id: TaskId | None) -> Draft:
+        """Return the form of a task that is not saved yet; None for a new one."""
+        return self._open(NO_TASK, _NEW_FORM) if task_id is None else self._open(task_id, _FORM)
 
     def _open(self, task_id: TaskId, name: str) -> Draft:
         draft = self._drafts.get((task_id, name))
@@ -263,7 +270,7 @@ def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
         latest = workspace.store.records.history(task_id).latest
         is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
         return not (is_awaited and path.name.startswith(_answers_to(latest)))
-    if path.name.startswith((_COMMENTS, _FORM)):
+    if path.name.startswith((_COMMENTS, _REVIEW)):
         runs = workspace.store.records.history(task_id).own
         return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)
     text = load_text(path)

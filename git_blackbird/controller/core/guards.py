@@ -81,7 +81,8 @@ def require_landed_whole(history: History) -> None:
     if run is not None and run.landing_begun:
         raise RequestError(
             f"the change of {run.task_id} has landed in part, and would stay so",
-            hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out then",
+            hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out; "
+            f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
         )
 
 

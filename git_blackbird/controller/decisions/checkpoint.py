@@ -6,8 +6,9 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
+from git_blackbird.controller.decisions.task_edits import TaskEdits, find_edits
 from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
-from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -49,15 +50,18 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
-    place = place_of(workspace, run)
-    worktree = None if pair is None or place is None else worktree_tree(place, pair)
-    merged = merged_or_none(run)
+    worktree = None if pair is None or run.worktree is not None else worktree_tree(workspace, pair)
+    merged, edits = merged_or_none(run), _edits(workspace, run)
+    if edits is not None:
+        pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
     return Checkpoint(
         task=task,
         run=run,
         summary=summary,
         pair=pair,
         moved=diverged_in(workspace, pair, worktree),
+        edited=() if edits is None else edits.paths,
+        conflict=conflict_text(workspace, pair) if run.worktree is not None else None,
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
@@ -70,6 +74,16 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         other_branch=other_branch(workspace, run),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
+
+
+def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+    try:
+        return find_edits(workspace, run)
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # As with a snapshot of the user's worktree: who approves is told.
+        return None
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
@@ -127,6 +141,19 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
     is_done = commits and state.plan.tasks[task_id].status == run.task_status == Status.DONE
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
+
+
+def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run whose change is to be rejected and taken back: one with a decision due, or landed.
+
+    Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    is_there = run is not None and run.landing_pair is not None and run.undone_at is None
+    if run is None or not is_there or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    return run
 
 
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:

@@ -29,7 +29,11 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
     pair = change_of(workspace, state, run, workspace.runs_to_decide(state.history(run.task_id)))[0]
     patch = Patch("" if pair is None else diff_text(workspace.repo, pair).decode(errors="replace"))
     drafts = Drafts(workspace)
-    comments, draft, message = drafts.comments(run).items, drafts.form(run), drafts.message(run.task_id)
+    comments, draft, message = (
+        drafts.comments(run).items,
+        drafts.review_form(run),
+        drafts.message(run.task_id),
+    )
     if not draft.text.strip():
         text = message.text or render_suggestion(run, merged_or_none(run)) or ""
         form = render_review_form(text, patch, comments)

@@ -19,7 +19,7 @@ from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.undo import runs_since_undo
+from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 
 _MAX_NAMED = 20
 
@@ -59,7 +59,9 @@ def create_task_branch(
     task = find_task(state.plan, task_id)
     history = state.history(task.id)
     require_usable(task.id, history)
-    runs = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    # What was taken back can be had as a branch all the same.
+    since = [run for run in runs_since_undo(history.own) if run.has_changed_files]
+    runs = since or [run for run in undone_runs(history.own) if run.has_changed_files]
     changes = [run.change_in_place for run in runs if run.change_in_place is not None]
     if runs and runs[-1].change_in_place is None and runs[-1].change_elsewhere is not None:
         changes.append(runs[-1].change_elsewhere)

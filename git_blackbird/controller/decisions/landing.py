@@ -1,10 +1,8 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree (DESIGN.md 13)."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -14,36 +12,26 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRequest,
     commit_change,
 )
-from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.decisions.sent_back import block
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
+from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
-from git_blackbird.messages.outgoing.prompts import (
-    render_conflict_request,
-    render_merged_check_request,
-    render_unresolved_request,
-)
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
-from git_blackbird.model.rules.reviews import BY_LANDING, count_requests
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import LandingEnded
 
 _TRIES = 3
-_IN_THE_WAY = "a file that git ignores, or that no snapshot can have, is in its place"
-_BEYOND_LINK = "a symbolic link is in its path"
-_REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _EDITED = "it was edited at the same moment"
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
 AGAIN = "resolve that; `git blackbird execute` goes on with it"
@@ -52,14 +40,6 @@ _NO_CHANGE = "the snapshots of its change are not in this repository any more"
 
 class ChangeGoneError(UnusableError):
     """The snapshots of a change are gone, so that it can never land."""
-
-
-class Reason(NamedTuple):
-    """Why a change does not land: for people, and what the session is told; with a check that fails."""
-
-    text: str
-    request: str
-    check: CheckResult | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
         if taken.tree == known:
             left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
             left = {path: reason for path, reason in left.items() if path in expected}
-            left |= _obstacles(repo.top, trees, known, merge.tree, expected)
+            left |= find_obstacles(repo.top, trees, TreePair(known, merge.tree), expected)
             return Landing(known, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
@@ -130,33 +110,6 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
         return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
 
     return update_run(workspace, run, complete)
-
-
-def _obstacles(
-    top: Path, trees: TreeStore, now: str, after: str, expected: Mapping[bytes, Signature]
-) -> dict[bytes, str]:
-    """Find what writing these paths would destroy, or cannot bring over."""
-    left = {}
-    for path, signature in expected.items():
-        if any((top / os.fsdecode(parent)).is_symlink() for parent in parents(path)):
-            left[path] = _BEYOND_LINK
-            continue
-        here, there = trees.entry(now, path), trees.entry(after, path)
-        if SUBMODULE in {entry.mode for entry in (here, there) if entry is not None}:
-            left[path] = _REPOSITORY
-        elif here is None and signature:
-            left[path] = _IN_THE_WAY
-    return left
-
-
-def is_check_waived(run: Run) -> bool:
-    """Whether a person approved the change knowing what the check said of it merged."""
-    return _is_approved_as_blocked(run) and run.landing_check is not None
-
-
-def _is_approved_as_blocked(run: Run) -> bool:
-    """Whether a person approved the change knowing what kept it from landing."""
-    return run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS
 
 
 def land(
@@ -197,7 +150,8 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
         return dict.fromkeys(edited, _EDITED)
     save_run_ref(repo, run.id, *landing.pair, "landing")
     if expected:
-        update_run(workspace, run, lambda stored: stored.with_fields(RunFields(landing_begun=True)))
+        begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
+        update_run(workspace, run, lambda stored: stored.with_fields(begun))
     seconds = float(workspace.config.snapshot.timeout_seconds)
     return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
 
@@ -243,88 +197,3 @@ def _without_worktree(workspace: Workspace, run: Run) -> Iterator[str]:
                 yield f"what was edited in its worktree after its run has not landed; it is in {kept}:head"
         except BlackbirdError as error:
             yield f"the worktree of {run.task_id} was not removed: {error.message}"
-
-
-def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
-    """Leave it to a person what is to become of a change that could not land."""
-    now = workspace.environment.timestamp()
-    fields = RunFields(
-        landing=LandingState.BLOCKED, landing_reason=reason, landing_check=check, escalated=True
-    )
-    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
-    return LandingEnded(run.task_id, saved, reasons=(reason,))
-
-
-def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
-    """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
-
-    ``merged`` are the user's worktree without the change and with it: the session finds these files in its
-    worktree.
-    """
-    history = workspace.store.records.history(run.task_id)
-    sent = count_requests(runs_in_change(history), run, BY_LANDING)
-    most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
-    if sent >= most or obstacle is not None:
-        why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
-        return block(workspace, run, f"{reason.text}; {why}", reason.check)
-    if merged is not None:
-        save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
-    now = workspace.environment.timestamp()
-    trees = None if merged is None else merged._asdict()
-    fields = RunFields(landing_trees=trees, landing_check=reason.check)
-
-    def request(stored: Run) -> Run:
-        return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
-
-    saved = update_run(workspace, run, request)
-    return LandingEnded(run.task_id, saved, reasons=(reason.text,))
-
-
-def conflict_reason(merge: TreeMerge) -> Reason:
-    """Return the reason of a merge with conflicts."""
-    text = f"it conflicts with your worktree in {_named(merge.conflicts)}"
-    return Reason(text, render_conflict_request(merge.conflicts, merge.messages))
-
-
-def check_reason(check: CheckResult) -> Reason:
-    """Return the reason of a check that fails on the merged files."""
-    return Reason("the check fails on the merged files", render_merged_check_request(check), check)
-
-
-def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
-    """Return the reason of an earlier conflict that the session has not resolved; None without any.
-
-    A person who approved it knowing that is not asked again.
-    """
-    if _is_approved_as_blocked(run):
-        return None
-    earlier = runs_in_change(workspace.store.records.history(run.task_id))
-    sent_back = (
-        one
-        for one in reversed(earlier)
-        if one.requested_by == BY_LANDING and one.landing_check is None and one.landing_trees is not None
-    )
-    conflicted = next(sent_back, None)
-    if conflicted is None or conflicted.id == run.id or conflicted.change_elsewhere is None:
-        return None
-    base, head = conflicted.change_elsewhere
-    (merge,) = merge_trees(workspace.repo, base, [((conflicted.landing_trees or {})["base"], head)])
-    trees, left = TreeStore(workspace.repo), merge.conflicts
-    if run.head_tree != merge.tree:
-        left = tuple(path for path in left if _has_markers(trees, run.head_tree or "", path))
-    if not left:
-        return None
-    text = f"the conflict in {_named(left)} is not resolved"
-    return Reason(text, render_unresolved_request(left))
-
-
-def _has_markers(trees: TreeStore, tree: str, path: bytes) -> bool:
-    entry = trees.entry(tree, path)
-    if entry is None or entry.mode == SUBMODULE:
-        return False
-    lines = trees.objects.read(entry.oid)[1].split(b"\n")
-    return all(any(line.startswith(marker) for line in lines) for marker in (b"<<<<<<< ", b">>>>>>> "))
-
-
-def _named(paths: Iterable[bytes]) -> str:
-    return ", ".join(path.decode(errors="replace") for path in paths)

@@ -26,17 +26,21 @@ from git_blackbird.controller.decisions.checkpoint import (
     diverged_in,
     find_approvable,
     find_pending,
+    find_undoable,
     other_branch,
     why_not_resumable,
     worktree_tree,
 )
-from git_blackbird.controller.runs.changes import part_of
+from git_blackbird.controller.decisions.task_edits import find_edits
+from git_blackbird.controller.runs.changes import left_out_of, part_of
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
-from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
 from git_blackbird.model.entities.decision import Decision
@@ -64,7 +68,9 @@ class DecisionResult:
 
     ``undo`` are the commands that take a rejected change back, one line each. ``commit`` is what an approval
     committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
-    ``deferred`` has a line for each commit that its hook had left to be recorded.
+    ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
+    person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
+    paths of the change that were not approved.
     """
 
     run: Run
@@ -74,6 +80,22 @@ class DecisionResult:
     commit: ApprovalCommit | None = None
     other_branch: OtherBranch | None = None
     deferred: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What else there is to say of it, a line each."""
+        is_elsewhere = self.run.worktree is not None
+        kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
+        return (
+            *self.deferred,
+            *(
+                f"with what was edited in its worktree after the run: {clean_line(path)}"
+                for path in self.edited
+            ),
+            *(f"left out, {kept}: {clean_line(path)}" for path in self.left_out),
+        )
 
     @property
     def decided(self) -> Decided | None:
@@ -128,9 +150,11 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     is_approval = decision.state in APPROVALS
     if is_approval:
         run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+    elif decision.undoes:
+        run = find_undoable(state, task.id, run_id)
     else:
         run = find_pending(state, task.id, run_id)
-    if not is_approval:
+    if not is_approval and not decision.undoes:
         require_landed_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
@@ -141,21 +165,16 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         require_requestable(workspace, state.history(task.id), run)
         comments = decision.comments or Drafts(workspace).comments(run).items
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
-    runs = workspace.runs_to_decide(state.history(task.id))
-    pair = decision.shown or change_of(workspace, state, run, runs)[0]
-    if run.landing is LandingState.LANDED:
-        # What its approval was to commit, and could not.
-        pair, runs = run.change_in_place, ()
-    if decision.only:
-        pair = part_of(workspace, pair, decision.only)
+    pair, runs, said = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     is_in_place = run.worktree is None or run.landing is LandingState.LANDED
     if is_approval and workspace.commits_approvals and not is_empty and is_in_place:
-        return _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
-    _require_undone(state, run)
-    place = place_of(workspace, run)
-    worktree = None if pair is None or place is None else worktree_tree(place, pair)
+        result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
+        return replace(result, **said._asdict())
+    if not decision.undoes:
+        _require_undone(state, run)
+    worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
     decided, after = _save(workspace, run, decision, pair)
     if decision.state is DecisionState.REJECTED:
@@ -163,7 +182,52 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         with suppress(UnusableError):
             recover_approval(workspace)
     undo = undo_commands(decided)
-    return DecisionResult(decided, after, moved, undo, other_branch=strayed)
+    return DecisionResult(decided, after, moved, undo, other_branch=strayed, **said._asdict())
+
+
+class _Said(NamedTuple):
+    edited: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def _decided_change(
+    workspace: Workspace, state: PlanState, run: Run, decision: Decision
+) -> tuple[TreePair | None, tuple[Run, ...], _Said]:
+    """Return the change that a decision is about, the runs that made it, and what to say of it.
+
+    Raises RequestError for a part that there is not, UnresolvedError.
+    """
+    history = state.history(run.task_id)
+    if run.landing is LandingState.LANDED:
+        # What its approval was to commit, and could not.
+        runs: tuple[Run, ...] = ()
+        whole, edits = run.change_in_place, None
+    else:
+        runs = workspace.runs_to_decide(history)
+        whole = decision.shown or change_of(workspace, state, run, runs)[0]
+        is_kept = decision.shown is None and decision.state is not DecisionState.REJECTED
+        edits = find_edits(workspace, run) if is_kept else None
+    if edits is not None:
+        whole = edits.pair
+    if decision.state in APPROVALS and run.blocked_landing is not None:
+        _require_resolved(workspace, run.task_id, whole)
+    part = part_of(workspace, whole, decision.only) if decision.only else whole
+    edited = () if edits is None else edits.paths
+    return part, runs, _Said(edited, left_out_of(workspace, whole, part))
+
+
+def _require_resolved(workspace: Workspace, task_id: TaskId, pair: TreePair | None) -> None:
+    """Refuse to approve files that still have the markers of a merge. Raises UnresolvedError."""
+    text = conflict_text(workspace, pair)
+    if text is not None:
+        folder = task_command("worktrees open", task_id, remark="says where")
+        raise UnresolvedError(
+            f"{task_id} is not approved: {text}", hint=f"remove the markers, and approve again: {folder}"
+        )
+
+
+class UnresolvedError(RequestError):
+    """A change cannot be approved: files of it have the markers of a merge."""
 
 
 def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
@@ -236,6 +300,8 @@ def _save(
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,
             )
         )
+        if run.worktree is not None and pair is not None and pair != run.change_elsewhere:
+            save_run_ref(workspace.repo, run.id, *pair, "decisions")
         if decision.comments:
             decided = decided.with_fields(RunFields(review_comments=decision.comments))
         transaction.save_run(decided)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_usable
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.changes import own_commits, snapshot
 from git_blackbird.errors import RequestError, UnusableError
@@ -24,7 +24,7 @@ from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 from git_blackbird.model.plan.graph import dependents
@@ -79,20 +79,38 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
 
 
+def has_anything_to_undo(state: PlanState, run: Run) -> bool:
+    """Whether anything of a task may be in the user's worktree, by its records."""
+    own = state.history(run.task_id).own
+    return run.worktree is None or any(one.has_changed_worktree for one in runs_since_undo(own))
+
+
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
     """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
     return _run(workspace, task_id, is_redo=True, dry_run=dry_run)
+
+
+def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
+    """Complete what was interrupted of an undo or a redo; needs the controller lock.
+
+    Raises as ``undo_task`` does.
+    """
+    return _perform(workspace, run.task_id, is_redo=run.undo_begun == "redo", dry_run=False)
 
 
 def _run(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
     command = "redo" if is_redo else "undo"
     workspace.environment.forbid_agents(command)
     with hold_controller(workspace, f"{command} {task_id}"):
-        state = workspace.plan_state()
-        task = find_task(state.plan, task_id)
-        require_usable(task.id, state.history(task.id))
-        runs = _to_redo(state, task) if is_redo else _to_undo(state, task)
-        return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
+        return _perform(workspace, task_id, is_redo=is_redo, dry_run=dry_run)
+
+
+def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    require_usable(task.id, state.history(task.id))
+    runs = _to_redo(state, task) if is_redo else _to_undo(state, task)
+    return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
 
 
 def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
@@ -101,7 +119,8 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if history.latest is not None and history.latest.is_pending:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    if task.status in _UNFINISHED:
+    is_half_landed = history.latest is not None and history.latest.landing_begun
+    if task.status in _UNFINISHED and not is_half_landed:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     undone = undone_runs(history.own)
@@ -140,7 +159,7 @@ class _Undo:
 
     def perform(self, *, dry_run: bool) -> UndoResult:
         repo = self.workspace.repo
-        attempt = load_run_ref(repo, self._marked.id, "undo")
+        attempt = self._attempt()
         changes = self._changes(attempt)
         paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
         expected = take_signatures(repo, paths)
@@ -156,6 +175,7 @@ class _Undo:
         self._require_some(merged, before, began)
         if not self.is_redo:
             self._keep(TreePair(began, merged.tree), attempt)
+        self._mark_begun()
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
         left, after = {**merged.left, **refused}, merged.tree
@@ -167,6 +187,18 @@ class _Undo:
         commit = self._commit(TreePair(began, after), is_whole=not refused)
         self._record(left, commit)
         return self._result(TreePair(before, after), left, commit, is_dry_run=False)
+
+    def _attempt(self) -> TreePair | None:
+        """Return what an earlier attempt was to change; to land by halves comes to that of one."""
+        begun = self._marked.landing_pair if self._marked.landing_begun else None
+        if begun is not None:
+            return TreePair(begun.head, begun.base)
+        return load_run_ref(self.workspace.repo, self._marked.id, "undo")
+
+    def _mark_begun(self) -> None:
+        """Note that files may be half taken back from here on: the next execute completes it."""
+        fields = RunFields(undo_begun="redo" if self.is_redo else "undo")
+        update_run(self.workspace, self._marked, lambda stored: stored.with_fields(fields))
 
     def _require_some(self, merged: Merged, before: str, began: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
@@ -192,7 +224,8 @@ class _Undo:
                     f"what was taken back of {self.task.id} is not in this repository any more"
                 )
             return [TreePair(attempt.head, attempt.base)]
-        pairs = [run.change_in_place for run in self.runs if run.change_in_place is not None]
+        places = (run.change_in_place or run.landing_pair for run in self.runs)
+        pairs = [pair for pair in places if pair is not None]
         return [TreePair(pair.head, pair.base) for pair in pairs]
 
     @property
@@ -249,7 +282,10 @@ class _Undo:
             undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
             undo_commit=None if is_back else made,
             undo_uncommitted=commit.is_refused or None,
+            undo_begun=None,
         )
+        if self._marked.landing_begun:
+            fields = fields.with_fields(RunFields(landing=LandingState.LANDED, landing_begun=None))
         with self.workspace.transaction() as transaction:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             transaction.save_run(stored.with_fields(fields))

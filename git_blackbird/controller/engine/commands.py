@@ -26,6 +26,7 @@ from git_blackbird.controller.runs.instructions import (
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.git.core.config import git_identity
+from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import (
@@ -64,9 +65,11 @@ class ResumeRequest:
 def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None) -> Loop:
     """Prepare an execute, of everything or of these leaves only.
 
-    Its first step raises RequestError naming the reasons for a task that is not ready.
+    Its first step raises RequestError naming the reasons for a task that is not ready. Raises GitTooOldError.
     """
     workspace.require_settings()
+    if workspace.uses_worktrees:
+        require_merge_tree(workspace.repo)
 
     def check(state: PlanState) -> None:
         for task_id in task_ids:

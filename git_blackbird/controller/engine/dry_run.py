@@ -46,6 +46,17 @@ class DryRun(NamedTuple):
         """The tasks whose session would be resumed, in order."""
         return (*self.requests, *self.continued)
 
+    @property
+    def steps(self) -> Iterator[tuple[str, Task]]:
+        """What would be done, in order, in words that end before the task."""
+        yield from (("resume of ", task) for task in self.requests)
+        yield from (("reviews of the change of ", task) for task in self.changes)
+        for task in self.order:
+            if task in self.continued:
+                yield "resume of ", task
+            else:
+                yield "review of " if task.children else "", task
+
 
 def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> DryRun:
     """Return the order in which an execute would start agents.

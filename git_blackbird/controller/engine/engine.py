@@ -18,6 +18,7 @@ from git_blackbird.controller.core.agents import (
     reviewer_of,
 )
 from git_blackbird.controller.core.notify import NotifyingUI
+from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -30,13 +31,12 @@ from git_blackbird.controller.engine.stops import (
     refused_session_text,
     undelivered_stop,
 )
-from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
 from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slot, Slots, set_up_worktree
 from git_blackbird.controller.runs.worktrees import open_place
-from git_blackbird.errors import AgentUnavailableError, LockedError
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import Rights, RightsQuestion, agent_in_text
@@ -61,13 +61,6 @@ def _digest(question: RightsQuestion) -> str:
 
 
 T = TypeVar("T")
-
-
-_ELSEWHERE = "finish it in that worktree, or retry it there to give it up"
-
-
-class BegunElsewhereError(LockedError):
-    """A task has begun in another worktree of the repository, and does not start twice."""
 
 
 class Engine:
@@ -171,11 +164,6 @@ class Engine:
         name_left_out(self.ui, self._left_out, place.left_out)
         context = replace(self.context_of(agent), workspace=place.workspace)
         return replace(context, worktree_base=place.base)
-
-    def require_not_elsewhere(self, task_id: TaskId) -> None:
-        """Raise BegunElsewhereError for a task that has begun in another worktree."""
-        for other in runs_elsewhere(self.workspace, {task_id}):
-            raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
         """Run an agent in the session of an action; stop where that agent cannot start."""

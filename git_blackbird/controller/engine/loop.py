@@ -23,6 +23,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
     send_feedback,
     start_task,
 )
+from git_blackbird.controller.engine.actions.undo import finish_undo
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import look_again, recover
 from git_blackbird.controller.engine.scheduler import Scheduler
@@ -51,6 +52,7 @@ from git_blackbird.model.rules.next_action import (
     CallScope,
     CheckChange,
     ContinueRun,
+    FinishUndo,
     Idle,
     LandChange,
     NextAction,
@@ -177,6 +179,8 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
         case LandChange():
             with trace.measured(Phase.LANDING, action.task.id):
                 return await land_change(engine, action, state)
+        case FinishUndo():
+            return await finish_undo(engine, action)
         case ReviewChange():
             with trace.measured(Phase.REVIEWS, action.task.id):
                 return await review_change(engine, action, state)

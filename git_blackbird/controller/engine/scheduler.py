@@ -25,6 +25,7 @@ from git_blackbird.model.rules.next_action import (
     AskQuestions,
     CallScope,
     ContinueRun,
+    FinishUndo,
     Idle,
     LandChange,
     NextAction,
@@ -145,7 +146,7 @@ class Scheduler:
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
             except BlackbirdError as error:
-                self._faults[job.task_id] = error
+                self._faults[job.task_id], error.is_told = error, True
                 self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
                 continue
             if stop is not None:
@@ -189,7 +190,7 @@ def _holds(action: NextAction) -> frozenset[str]:
     match action:
         case PendingDecision() | AskQuestions() | AskPaused():
             return frozenset({_PERSON})
-        case LandChange():
+        case LandChange() | FinishUndo():
             return frozenset({_WORKTREE})
         case ReviewParent():
             # It looks at the user's worktree, where nothing may land meanwhile.

@@ -4,20 +4,19 @@ Every change is one transaction: the plan is read again under the store lock, so
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
-from git_blackbird.controller.core.status_sync import derive_plan, save_plan, supersede_runs
+from git_blackbird.controller.core.status_sync import derive_plan, save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.ids import TASK_ID_RULE, RunId, TaskId, fold_task_id, task_id_fault
-from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents, subtree
+from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents
 from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.plan_edits import (
     FieldsChange,
@@ -25,11 +24,9 @@ from git_blackbird.model.rules.plan_edits import (
     TreePosition,
     added,
     changed_fields,
-    deleted,
     edited,
     fields_of,
     moved,
-    outside_dependents,
 )
 from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.storage.config_files import with_key
@@ -193,9 +190,24 @@ def remove_deps(workspace: Workspace, task_id: str, deps: Sequence[str]) -> Edit
     return edit_task(workspace, task_id, change)
 
 
+def change_deps(
+    workspace: Workspace, task_id: str, base: Sequence[TaskId], wanted: Sequence[TaskId]
+) -> EditResult:
+    """Make the same difference to a task's dependencies as between ``base`` and ``wanted``.
+
+    What others add and remove meanwhile is kept. Raises RequestError.
+    """
+
+    def change(now: TaskFields) -> TaskFields:
+        kept = tuple(dep for dep in now.deps if dep in wanted or dep not in base)
+        return replace(now, deps=(*kept, *(dep for dep in wanted if dep not in base)))
+
+    return edit_task(workspace, task_id, change)
+
+
 TOP_OF_PLAN = "/"
 _TOP_WORD = "root"
-_Change = Callable[[Plan, Transition], Plan]
+PlanChange = Callable[[Plan, Transition], Plan]
 
 
 @dataclass(frozen=True)
@@ -223,15 +235,27 @@ def move_task(
     ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
     where the task stands. Raises RequestError, also while an agent works on the task or the parent.
     """
+    return _move(workspace, task_id, lambda plan, task: _place(plan, task, parent, index))
+
+
+def move_beside(workspace: Workspace, task_id: str, sibling: str, *, is_before: bool = False) -> MoveResult:
+    """Put a task, and all below it, after another task, or before it, below the same parent.
+
+    Others may move meanwhile: it is the task beside it that counts. Raises RequestError as ``move_task``.
+    """
+    return _move(workspace, task_id, lambda plan, task: _place_beside(plan, task, sibling, is_before))
+
+
+def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task], TreePosition]) -> MoveResult:
     workspace.environment.forbid_agents("move tasks")
     with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, task_id)
-        place = _place(before, task, parent, index)
+        place = find_place(before, task)
         require_not_busy(workspace, task)
         require_not_busy_task(workspace, before, place.parent)
-        after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
-        followed = _followed(before, after)
+        after = save_change(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
+        followed = followed_in(before, after)
         reopened = [before.tasks[below] for below in followed if before.tasks[below].status == Status.DONE]
         ran_after = {
             dependent.id for task_id in reopened for dependent in started_dependents(before, task_id)
@@ -260,101 +284,45 @@ def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> Tree
     return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, index)
 
 
+def _place_beside(plan: Plan, task: Task, sibling: str, is_before: bool) -> TreePosition:  # noqa: FBT001  # one caller
+    beside = find_task(plan, sibling)
+    if beside is task:
+        raise RequestError(f"{task.id} cannot be moved beside itself")
+    others = [one for one in siblings_of(plan, beside.parent) if one != task.id]
+    return TreePosition(beside.parent, others.index(beside.id) + (0 if is_before else 1))
+
+
+def siblings_of(plan: Plan, parent: TaskId | None) -> tuple[TaskId, ...]:
+    """Return the children of a parent, or the tasks at the top, in their order."""
+    return tuple(root.id for root in plan.roots()) if parent is None else plan.tasks[parent].children
+
+
 def _place_of(plan: Plan, task_id: TaskId) -> TreePosition:
     parent = plan.tasks[task_id].parent
-    beside = [root.id for root in plan.roots()] if parent is None else plan.tasks[parent].children
-    return TreePosition(parent, beside.index(task_id))
+    return TreePosition(parent, siblings_of(plan, parent).index(task_id))
 
 
-def _save(workspace: Workspace, transaction: Transaction, change: _Change) -> Plan:
-    """Make a change, and what follows from the records for tasks that became leaves, in one write."""
+def save_change(
+    workspace: Workspace, transaction: Transaction, change: PlanChange, *, is_kept: bool = True
+) -> Plan:
+    """Make a change, and what follows from the records for tasks that became leaves, in one write.
+
+    Unless ``is_kept``, nothing is written.
+    """
     state = transaction.state()
     moment = workspace.transition(state.histories)
     after = change(state.plan, moment)
     if after is not state.plan:
         after = derive_plan(after, state.histories, moment)[0]
-        save_plan(transaction, state, after)
+        if is_kept:
+            save_plan(transaction, state, after)
     return after
 
 
-def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
+def followed_in(before: Plan, after: Plan) -> dict[TaskId, Status]:
+    """Return the tasks whose status a change took along, and what it is."""
     return {
         task_id: task.status
         for task_id, task in sorted(after.tasks.items())
         if task_id in before.tasks and task.status != before.tasks[task_id].status
     }
-
-
-@dataclass(frozen=True)
-class DeleteResult:
-    """What was deleted: the task first, then those below it.
-
-    ``detached`` depended on them; ``runs`` are their records, which stay; ``dropped`` are those on which a
-    decision was due; ``followed`` had their status changed by it.
-    """
-
-    task_ids: tuple[TaskId, ...]
-    detached: tuple[TaskId, ...]
-    runs: Mapping[TaskId, tuple[RunId, ...]]
-    dropped: tuple[RunId, ...]
-    followed: Mapping[TaskId, Status]
-
-
-def delete_task(
-    workspace: Workspace, task_id: str, *, cascade_children: bool = False, force: bool = False
-) -> DeleteResult:
-    """Take a task out of the plan; the records of its runs stay on disk.
-
-    ``cascade_children`` takes all below it along. ``force`` takes it out of the dependencies of others, and
-    drops a decision that is due. Raises RequestError for what would be lost or broken, also while an agent
-    works on it.
-    """
-    workspace.environment.forbid_agents("delete tasks")
-    with workspace.transaction() as transaction:
-        before = transaction.plan()
-        task = find_task(before, task_id)
-        doomed = [below.id for below in subtree(before, task)]
-        dependents = outside_dependents(before, doomed)
-        if len(doomed) > 1 and not cascade_children:
-            raise RequestError(
-                f'refusing to delete "{task.id}": has children (use --cascade-children)',
-                hint=f"this also deletes {', '.join(doomed[1:])}",
-            )
-        for below in doomed:
-            _require_deletable(workspace, before.tasks[below], force=force)
-        if dependents and not force:
-            named = "; ".join(f"{dep} (dependents: {', '.join(names)})" for dep, names in dependents.items())
-            what = f"refusing to delete: would break dependents ({named})"
-            raise RequestError(f"{what}. Use --force to remove those dep edges", hint="nothing was changed")
-        records = workspace.store.records
-        runs = {gone: tuple(run.id for run in records.history(gone).runs) for gone in doomed}
-        dropped = tuple(_dropped(workspace, transaction, doomed))
-        after = _save(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
-        for gone in doomed:
-            transaction.drop_feedback(gone)
-        return DeleteResult(
-            tuple(doomed),
-            tuple(sorted({dependent for others in dependents.values() for dependent in others})),
-            {gone: ids for gone, ids in runs.items() if ids},
-            dropped,
-            _followed(before, after),
-        )
-
-
-def _dropped(workspace: Workspace, transaction: Transaction, doomed: Sequence[TaskId]) -> Iterator[RunId]:
-    """Resolve the decisions due on these tasks, records first: nobody could take them any more."""
-    for task_id in doomed:
-        run = workspace.store.records.history(task_id).latest
-        if run is not None and run.is_pending:
-            supersede_runs(workspace, transaction, task_id, SUPERSEDED_BY_DELETE)
-            yield run.id
-
-
-def _require_deletable(workspace: Workspace, task: Task, *, force: bool) -> None:
-    require_not_busy(workspace, task)
-    run = workspace.store.records.history(task.id).latest
-    if run is not None and run.is_pending and not force:
-        raise RequestError(
-            f'refusing to delete "{task.id}": a decision on it is due (run {run.id})',
-            hint=f"{decide_run_command(run)}\n--force deletes it anyway",
-        )

@@ -99,6 +99,8 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
 
 
 def _next_kind(run: Run) -> str:
+    if run.undo_begun is not None:
+        return "undo"
     return "landing" if run.is_landing_due else "change_review"
 
 

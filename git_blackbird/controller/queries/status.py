@@ -224,6 +224,8 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 
 def next_verdict(run: Run) -> str:
     """Say what a change waits for: the user's check comes before the reviews, and its landing last."""
+    if run.undo_begun is not None:
+        return f"its {run.undo_begun} was interrupted"
     if run.is_landing_due:
         return _LANDED_IN_PART if run.landing_begun else _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
@@ -236,7 +238,7 @@ def _to_review(state: PlanState, task: Task) -> Run | None:
 
 def _is_next(run: Run) -> bool:
     """Whether the next execute does something about the change of a run, without a person."""
-    return run.awaits_verdict or run.is_landing_due
+    return run.awaits_verdict or run.is_landing_due or run.undo_begun is not None
 
 
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:

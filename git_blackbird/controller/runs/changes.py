@@ -204,6 +204,15 @@ def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) ->
     return carrier.without(pair, left)
 
 
+def left_out_of(workspace: Workspace, whole: TreePair | None, part: TreePair | None) -> tuple[str, ...]:
+    """Return the paths of a change that a part of it has not."""
+    if whole is None or part is None or whole == part:
+        return ()
+    carrier = Carrier(workspace.repo, HIDDEN)
+    left = carrier.changed_paths(*whole) - carrier.changed_paths(*part)
+    return tuple(path.decode(errors="replace") for path in sorted(left))
+
+
 def without_earlier_files(workspace: Workspace, run: Run, pair: TreePair) -> TreePair:
     """Return the change of a run without files that were there before it, but ignored.
 

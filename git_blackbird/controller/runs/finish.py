@@ -1,5 +1,6 @@
 """Closing a run's record: how it ended, what it changed, what is due next."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from git_blackbird import trace
@@ -18,6 +19,7 @@ from git_blackbird.controller.runs.changes import (
     without_earlier_files,
 )
 from git_blackbird.controller.runs.guard import agent_ended, found_notices, list_tracked
+from git_blackbird.controller.runs.merged_places import conflict_text
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -113,6 +115,7 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         no_change=no_change or None,
     )
     fields = completion_fields(ended, outcome, now).with_fields(sent).with_fields(trees)
+    fields = fields.with_fields(RunFields(notes=(*fields.notes, *_left_conflicts(workspace, summarized))))
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
     verdicts = RunFields(
@@ -130,6 +133,14 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         fields = fields.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_finished_run(workspace, ui, run, fields)
+
+
+def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
+    """Name what an agent has left unresolved of a merge that its session was sent."""
+    change = run.change_elsewhere
+    if change is not None and change.base != run.base_tree:
+        text = conflict_text(workspace, change)
+        yield from () if text is None else (text,)
 
 
 def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:

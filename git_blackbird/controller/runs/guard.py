@@ -266,6 +266,12 @@ def found_notices(workspace: Workspace, end: WatchEnd | None, task_id: TaskId | 
     return [Notice(Level.WARNING, text.replace(top, ""), hint, task_id) for text, hint in texts]
 
 
+def is_watched(workspace: Workspace) -> bool:
+    """Whether what is written among the records is noted, also while another agent's end is recorded."""
+    with workspace.transaction():
+        return workspace.store.ledger.is_watching()
+
+
 def settle_watch(workspace: Workspace, ui: UserInterface) -> bool:
     """Stop noting what is written, now that no agent is at work, and name what was found, if anything was."""
     if not workspace.store.ledger.is_watching():

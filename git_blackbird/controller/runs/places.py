@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
-from git_blackbird.controller.runs.worktrees import release
+from git_blackbird.controller.runs.worktrees import release, take_whole
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.linked import disk_bytes, task_worktrees
@@ -83,7 +83,7 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     """
     workspace.environment.forbid_agents("remove worktrees")
     if dry_run:
-        return [Pruned(place, _why_needed(place)) for place in list_places(workspace)]
+        return [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in _places(workspace)]
     with hold_controller(workspace, "worktrees prune"):
         return [Pruned(place, _remove(workspace, linked, place)) for linked, place in _places(workspace)]
 
@@ -136,6 +136,16 @@ def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceSt
 
 def _why_needed(place: PlaceOfTask) -> str | None:
     return None if place.state in _DONE_WITH else place.state.words
+
+
+def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
+    """Return why a worktree would stay; None for one that would be removed."""
+    if (reason := _why_needed(place)) is None:
+        try:
+            take_whole(workspace, linked)
+        except BlackbirdError as error:
+            return error.message
+    return reason
 
 
 def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from git_blackbird import trace
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
+from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
@@ -30,6 +31,7 @@ from git_blackbird.controller.runs.changes import (
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.guard import (
     NOT_WATCHED,
+    is_watched,
     remember_config,
     start_tracking,
     stop_tracking,
@@ -129,12 +131,15 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
     """Hold the session of a run that is about to begin, against copies of this worktree, and its task.
 
     Other worktrees of the repository do not start the task meanwhile. Where the user has no place for the
-    lock on the session, that is said and the run goes on. Raises LockedError.
+    lock on the session, that is said and the run goes on. Raises LockedError, BegunElsewhereError.
     """
     holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
     with contextlib.ExitStack() as stack:
         if any(other_worktrees(workspace.repo)):
             stack.enter_context(task_lock(workspace.repo.common_dir, run.task_id, holder))
+            if run.resumes is None:
+                # Another may have had the lock, and be done, since this task was chosen.
+                require_not_elsewhere(workspace, run.task_id)
         config = global_config_path(workspace.environment.environ)
         if run.provider_session_ref is not None and config is not None:
             try:
@@ -179,7 +184,7 @@ class _TaskRun:
         remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
         if _folder_identity(workspace.paths.runs) != self._records_folder:
             warn(context.ui, _RECORDS_GONE, run.task_id)
-        if not workspace.store.ledger.is_watching():
+        if not await run_in_thread(lambda: is_watched(workspace)):
             warn(context.ui, NOT_WATCHED, run.task_id)
         gated = workspace.config.execution.stop_after_each_task or instruction.gated
         closed = await finish_in_thread(

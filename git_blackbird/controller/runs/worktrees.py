@@ -8,31 +8,27 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     claim,
-    commit_of,
-    move_base,
     open_linked,
     owner_of,
     remove_worktree,
     stray_commit,
 )
-from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.git.worktree.merging import merge_trees, require_merge_tree
-from git_blackbird.git.worktree.saved_trees import keep_commit, save_run_ref
+from git_blackbird.git.worktree.merging import require_merge_tree
+from git_blackbird.git.worktree.saved_trees import keep_commit, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.run import LandingState, Run
 from git_blackbird.model.rules.reviews import BY_LANDING
-
-_SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -94,9 +90,11 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
     if run.landing is not LandingState.LANDED:
         if linked is None:
             linked = _restore(workspace, run, folder)
-        if run.requested_by == BY_LANDING and run.landing_trees is not None:
-            return _bring_merge(workspace, run, linked)
-        return Place(workspace.working_in(linked), run.worktree_base)
+        base = (run.landing_trees or {}).get("base")
+        if run.requested_by == BY_LANDING and base is not None:
+            bring_merge(workspace, run, linked, base)
+        merged = merge_in(run, linked)
+        return Place(workspace.working_in(linked), run.worktree_base if merged is None else merged.base)
     _give_up(workspace, run.task_id, folder)
     return _make(workspace, run.task_id, folder)
 
@@ -107,27 +105,6 @@ def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> None:
     if linked is not None and claim(workspace.repo, task_id, linked):
         stop_cut_off(linked)
         release(workspace, linked)
-
-
-def _bring_merge(workspace: Workspace, run: Run, linked: Repository) -> Place:
-    """Bring a task's worktree to what its change and the user's worktree make together, with conflicts.
-
-    Files that somebody edited since the run stay as they are. HEAD comes last, so that it can be repeated.
-    """
-    place, base = workspace.working_in(linked), (run.landing_trees or {})["base"]
-    change, at = run.change_elsewhere, head(linked).commit
-    if change is None or (at is not None and tree_of(linked, at) == base):
-        return Place(place, base)
-    (merge,) = merge_trees(linked, change.base, [(base, change.head)])
-    trees = TreeStore(linked)
-    expected = take_signatures(linked, trees.changed_paths(change.head, merge.tree))
-    now = snapshot(place, since=change.head).tree
-    untouched = [path for path in expected if trees.entry(now, path) == trees.entry(change.head, path)]
-    wanted = trees.edited(now, {path: trees.entry(merge.tree, path) for path in untouched})
-    seconds = float(workspace.config.snapshot.timeout_seconds)
-    write_paths(linked, now, wanted, expected, timeout_seconds=seconds)
-    move_base(linked, _base_commit(workspace, run.task_id, base), merge.unmerged)
-    return Place(place, base)
 
 
 def _make(workspace: Workspace, task_id: TaskId, folder: Path) -> Place:
@@ -175,14 +152,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
 
 
 def _add(workspace: Workspace, task_id: TaskId, folder: Path, tree: str) -> Repository:
-    return add_task_worktree(workspace.repo, task_id, folder, _base_commit(workspace, task_id, tree))
-
-
-def _base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
-    at = head(workspace.repo).commit
-    parents = () if at is None else (at,)
-    message = f"The files that {task_id} begins with\n"
-    return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
+    return add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
 
 
 def release(workspace: Workspace, linked: Repository) -> str | None:
@@ -192,20 +162,33 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
 
     Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
     """
-    taken = snapshot(workspace.working_in(linked))
-    if taken.left_out:
-        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
-        raise RequestError(
-            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
-        )
+    taken = take_whole(workspace, linked)
     environment, stray = workspace.environment, stray_commit(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
-    is_edited = not any(taken.tree in {run.base_tree, run.head_tree} for run in runs)
+    is_edited = not any(taken.tree in _known_trees(workspace, run) for run in runs)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
     if stray is not None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
     return f"refs/blackbird/worktrees/{name}" if is_edited and runs else None
+
+
+def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
+    """Return a snapshot that has every file of a task's worktree. Raises RequestError, SnapshotError."""
+    taken = snapshot(workspace.working_in(linked))
+    if taken.left_out:
+        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
+        raise RequestError(
+            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
+        )
+    return taken
+
+
+def _known_trees(workspace: Workspace, run: Run) -> set[str | None]:
+    """Return what a worktree was like at the ends of a run, as it was decided on, and as a merge left it."""
+    merged = load_run_ref(workspace.repo, run.id, "landing-merge")
+    decided = (run.decided_trees or {}).get("head")
+    return {run.base_tree, run.head_tree, decided, None if merged is None else merged.head}

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 from typing import IO, NamedTuple
 
 from git_blackbird import trace
@@ -296,8 +297,29 @@ def _started(
     Raises GitStoppedError if it was ended for the user.
     """
     running = _work.get(_ALONE).running
+    process = None
     try:
-        process = subprocess.Popen(
+        with _unbroken():
+            process = _start(args, cwd, environ, has_input=has_input)
+            with _running_lock:
+                running[process] = False
+        yield process
+    finally:
+        if process is not None:
+            with _unbroken():
+                _end(process)
+                with _running_lock:
+                    was_stopped = running.pop(process)
+            if was_stopped:
+                message = f"git {_verb(args)} was interrupted"
+                raise GitStoppedError(args, -signal.SIGKILL, b"", message=message)
+
+
+def _start(
+    args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
             cwd=cwd,
             env={**_UNLESS_ASKED, **environ, **_ALWAYS},
@@ -310,23 +332,35 @@ def _started(
         raise _not_started(error, cwd) from error
     except ValueError as error:
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a process and its group."""
     with _running_lock:
-        running[process] = False
+        _kill_group(process)
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+@contextlib.contextmanager
+def _unbroken() -> Iterator[None]:
+    """Let a Ctrl+C come at the end of the block: within, it could leave a process that nobody ends."""
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if is_main else None
+    if not callable(handler):
+        yield
+        return
+    presses: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *press: presses.append(press))
     try:
-        yield process
+        yield
     finally:
-        with _running_lock:
-            _kill_group(process)
-        process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        with _running_lock:
-            was_stopped = running.pop(process)
-        if was_stopped:
-            message = f"git {_verb(args)} was interrupted"
-            raise GitStoppedError(args, -signal.SIGKILL, b"", message=message)
+        signal.signal(signal.SIGINT, handler)
+        if presses:
+            handler(*presses[0])
 
 
 def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:

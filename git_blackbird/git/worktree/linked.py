@@ -6,12 +6,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
+
+if TYPE_CHECKING:
+    import pygit2
 
 _OWNER = "task"
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
@@ -107,14 +110,43 @@ def _owner_of(linked: Repository) -> tuple[str | None, str]:
 
 def stray_commit(linked: Repository) -> str | None:
     """Return the commit that a worktree's HEAD is at; None for one that ``commit_of`` made."""
+    objects, at = open_libgit2(linked), head(linked).commit
+    if at is None:
+        return None
+    with using_objects(linked):
+        return None if is_made_here(objects, at) else at
+
+
+def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:
+    """Whether ``commit_of`` made a commit. Nobody else's is named where one of its is gone."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    try:
+        return bool(objects[commit].peel(pygit2.Commit).committer.email == _EMAIL)
+    except KeyError:
+        return True
+    except pygit2.InvalidSpecError:  # no commit
+        return False
+
+
+def base_tree(linked: Repository) -> str | None:
+    """Return the tree that a task's worktree stands on, below all that was committed there."""
     import pygit2  # noqa: PLC0415 - slow to load
 
     objects, at = open_libgit2(linked), head(linked).commit
     if at is None:
         return None
     with using_objects(linked):
-        commit = objects[pygit2.Oid(hex=at)].peel(pygit2.Commit)
-    return None if commit.committer.email == _EMAIL else at
+        for commit in objects.walk(pygit2.Oid(hex=at), pygit2.enums.SortMode.TOPOLOGICAL):
+            if commit.committer.email == _EMAIL:
+                return str(commit.tree_id)
+    return None
+
+
+def unmerged_paths(linked: Repository) -> frozenset[bytes]:
+    """Return the paths that the index of a worktree has in conflict. Raises GitError."""
+    listed = linked.git("ls-files", "-u", "-z").out.split(b"\0")
+    return frozenset(line.partition(b"\t")[2] for line in listed if line)
 
 
 def remove_worktree(repo: Repository, linked: Repository) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
-Purpose = Literal["runs", "undo", "landing", "landing-merge", "worktrees", "bases"]
+Purpose = Literal["runs", "undo", "landing", "landing-merge", "worktrees", "bases", "decisions"]
 
 
 def save_run_ref(
@@ -31,7 +31,8 @@ def save_run_ref(
 
     ``head`` is None while the run is at work. Those for ``undo`` and ``landing`` are the user's worktree
     before and after that; for ``landing-merge`` the same of one that was sent back; for ``bases`` what the
-    change of a task began with in a worktree of its own. For ``worktrees`` the id is that of the worktree's
+    change of a task began with in a worktree of its own; for ``decisions`` the change that was decided on, if
+    that is another than the run's. For ``worktrees`` the id is that of the worktree's
     removal, and both are what it was then.
     Raises UnusableError if the repository cannot be written.
     """

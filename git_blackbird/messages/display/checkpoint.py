@@ -9,13 +9,18 @@ from git_blackbird.messages.display.format import (
     MAX_LISTED,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
+    UsageCost,
     check_lines,
+    check_word,
     counted,
+    format_seconds,
     outside_lines,
     place_words,
     render_cost,
     render_path,
+    render_spent,
     render_totals,
+    run_seconds,
     submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
@@ -24,7 +29,7 @@ from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip
 from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedVerdict
+from git_blackbird.model.entities.findings import MergedReview, MergedVerdict
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
@@ -67,14 +72,50 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
     """Return everything needed for the decision, except the title."""
     return [
         *_head(checkpoint),
+        *_findings(checkpoint),
+        *_account(checkpoint),
         *_since_request(checkpoint.since_request),
         *_summary(checkpoint.summary),
-        *_reviews(checkpoint),
+        *_warnings(checkpoint),
+    ]
+
+
+def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
+    run = checkpoint.run
+    if run.provider:
+        yield clean_line(run.provider)
+    seconds = run_seconds(run, run.completed_at or "")
+    if seconds is not None:
+        yield format_seconds(seconds)
+    spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
+    if spent:
+        yield render_spent(spent)
+    if checkpoint.runs > 1:
+        yield f"round {checkpoint.runs}"
+    yield str(run.status)
+    if run.check is not None:
+        yield f"check {check_word(run.check)}"
+    if checkpoint.merged is not None:
+        yield f"reviews: {overall_word(checkpoint.merged)}"
+    if checkpoint.behind:
+        yield f"{checkpoint.behind} more behind this"
+
+
+def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
+    """Return the same without files and snippets, for where the whole diff stands beside it."""
+    return [
+        *_head(checkpoint),
+        *_findings(checkpoint),
+        *_account(checkpoint),
+        *_since_request(checkpoint.since_request),
+        *(() if checkpoint.pair is not None else _summary(checkpoint.summary)),
         *_warnings(checkpoint),
     ]
 
 
 def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Say what was to be done, how it ended, and what the check proves."""
     run, task = checkpoint.run, checkpoint.task
     yield StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     yield from _criteria(task)
@@ -86,14 +127,38 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
         yield StyledLine(f"Check: {lines[0]}", tone)
         yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
-    if checkpoint.merged is None:
-        yield from _reasons(checkpoint)
-    else:
-        # The findings are listed below, and may be out of view.
-        is_clear = checkpoint.merged.overall is MergedVerdict.APPROVED and not checkpoint.merged.missing
-        yield StyledLine(
-            f"Reviews: {overall_word(checkpoint.merged)}", Style.PLAIN if is_clear else Style.WARNING
-        )
+    if checkpoint.conflict is not None:
+        yield StyledLine(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
+
+
+def _findings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Show the reviewers' findings in the form of spec 4, and why a person must judge."""
+    merged = checkpoint.merged
+    if merged is not None:
+        is_clear = merged.overall is MergedVerdict.APPROVED and not merged.missing
+        yield StyledLine(f"Reviews: {overall_word(merged)}", Style.PLAIN if is_clear else Style.WARNING)
+        yield from _review_lines(merged, checkpoint.task)
+    yield from _reasons(checkpoint)
+
+
+def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
+    lines = strip_controls(render_merged_text(merged)).splitlines()
+    for line in lines[:_MAX_REVIEW_LINES]:
+        yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
+    if len(lines) > _MAX_REVIEW_LINES:
+        rest = task_command("review show", task.id)
+        yield StyledLine(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Style.FAINT)
+
+
+def _reasons(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Return why a person decides, also where no checkpoint asks."""
+    tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
+    yield from (StyledLine(render_reason(reason), tone) for reason in checkpoint.reasons)
+
+
+def _account(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Say which run it was, at what cost, and what its agent says of it."""
+    run = checkpoint.run
     if facts := list(_facts(checkpoint)):
         yield StyledLine(", ".join(facts), Style.FAINT)
     if run.worktree is not None:
@@ -197,25 +262,6 @@ def _file(change: FileChange) -> str:
     return f"{change.status} {name}  {lines}{mode}"
 
 
-def _reviews(checkpoint: Checkpoint) -> Iterator[StyledLine]:
-    """Show the reviewers' findings in the form of spec 4, and why a person must judge them."""
-    if checkpoint.merged is None:
-        return
-    lines = strip_controls(render_merged_text(checkpoint.merged)).splitlines()
-    for line in lines[:_MAX_REVIEW_LINES]:
-        yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
-    if len(lines) > _MAX_REVIEW_LINES:
-        rest = task_command("review show", checkpoint.task.id)
-        yield StyledLine(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Style.FAINT)
-    yield from _reasons(checkpoint)
-
-
-def _reasons(checkpoint: Checkpoint) -> Iterator[StyledLine]:
-    """Return why a person decides, also where no checkpoint asks."""
-    tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
-    yield from (StyledLine(render_reason(reason), tone) for reason in checkpoint.reasons)
-
-
 def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     """Return warnings that may affect the decision, and what the summary omits."""
     summary, run = checkpoint.summary, checkpoint.run
@@ -231,6 +277,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     yield from _bulleted(
         "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
     )
+    edited = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
     yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
     yield from _bulleted(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING

@@ -179,12 +179,13 @@ class UsageMeter:
 
 def render_spent(spent: UsageCost) -> str:
     """Format it briefly, as ``12.3k tokens, $0.04``; "" if nothing is known."""
-    tokens = f"{_short(spent.tokens)} tokens" if spent.tokens > 0 else ""
+    tokens = f"{short_number(spent.tokens)} tokens" if spent.tokens > 0 else ""
     cost = render_cost(min(spent.cost_usd, _MOST)) if spent.cost_usd > 0 else ""
     return ", ".join(filter(None, (tokens, cost)))
 
 
-def _short(number: int) -> str:
+def short_number(number: int) -> str:
+    """Format a number briefly, as ``12.3k``; one that nothing can have is bounded."""
     bounded = min(number, _MOST)
     for size, letter in _UNITS:
         if bounded >= size:

@@ -114,6 +114,7 @@ class Decision:
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
     change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
     the change that are approved, below the top of the worktree, files or folders; all of it without any.
+    ``undoes``: what is in the worktree of a rejected change is taken back next.
     ``comments`` are those on lines that the feedback has.
     """
 
@@ -122,6 +123,7 @@ class Decision:
     branch_confirmed: bool = False
     shown: TreePair | None = None
     only: tuple[str, ...] = ()
+    undoes: bool = False
     comments: tuple[ReviewComment, ...] = ()
 
 

@@ -1,7 +1,7 @@
 """A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -155,7 +155,7 @@ class RunFields(Record):
     change. ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
     ``undone_at``: when the changes of this run, and of those before it, were taken back out of the worktree,
     ``undo_left`` the paths that were left as they are, ``undo_commit`` the commit that was made for it;
-    ``undo_uncommitted``: git refused to make one.
+    ``undo_uncommitted``: git refused to make one. ``undo_begun``: "undo" or "redo" while that is being done.
     ``check``: what the user's check says of the change up to this run.
 
     ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
@@ -240,6 +240,7 @@ class RunFields(Record):
     undo_left: tuple[str, ...] = ()
     undo_commit: ObjectId | None = None
     undo_uncommitted: bool | None = None
+    undo_begun: Literal["undo", "redo"] | None = None
     check: CheckResult | None = None
     worktree: str | None = None
     worktree_base: ObjectId | None = None
@@ -338,9 +339,10 @@ class Run(RunFields):
 
     @property
     def is_open(self) -> bool:
-        """Whether the run is not over, or is yet to be checked, reviewed, decided on, changed or landed."""
+        """Whether the run is not over, or something about its change is due or half done."""
         is_over = self.status in _OVER
         is_due = self.awaits_verdict or self.is_landing_due
+        is_due = is_due or self.undo_begun is not None
         return not is_over or is_due or self.decision_state in OPEN_DECISIONS
 
     @property
@@ -400,26 +402,40 @@ class Run(RunFields):
         return self.landing_reason if self.landing is LandingState.BLOCKED else None
 
     @property
+    def landing_pair(self) -> TreePair | None:
+        """The user's worktree without the change and with it, of one that has begun to land or has landed."""
+        trees = self.landing_trees or {}
+        is_there = self.landing is LandingState.LANDED or self.landing_begun
+        return (
+            TreePair(trees["base"], trees["head"]) if is_there and {"base", "head"} <= trees.keys() else None
+        )
+
+    @property
     def change_in_place(self) -> TreePair | None:
         """What the run did to the user's worktree: what has landed of one that worked elsewhere."""
         if self.worktree is None:
             return self.tree_pair
-        trees = self.landing_trees or {}
-        is_there = self.landing is LandingState.LANDED and {"base", "head"} <= trees.keys()
-        return TreePair(trees["base"], trees["head"]) if is_there else None
+        return self.landing_pair if self.landing is LandingState.LANDED else None
 
     @property
     def change_elsewhere(self) -> TreePair | None:
-        """What the task's runs did up to this one in a worktree of its own; None for one in place."""
+        """What the task's runs did up to this one in a worktree of its own; None for one in place.
+
+        What a decision was about counts: a part of it, or with edits of a person's.
+        """
         is_known = self.worktree is not None and self.worktree_base is not None
         if not is_known or self.head_tree is None:
             return None
+        decided = self.decided_trees or {}
+        if self.landing is not LandingState.LANDED and {"base", "head"} <= decided.keys():
+            return TreePair(decided["base"], decided["head"])
         return TreePair(self.worktree_base or "", self.head_tree)
 
     @property
     def has_changed_worktree(self) -> bool:
-        """Whether the run is known to have changed files of the user's worktree."""
-        return self.change_in_place is not None and not self.change_in_place.is_empty
+        """Whether the run is known to have changed files of the user's worktree, or some of them."""
+        change = self.change_in_place or self.landing_pair
+        return change is not None and not change.is_empty
 
     @property
     def sort_key(self) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
@@ -16,6 +17,7 @@ from git_blackbird.model.rules.attention import (
     paused_runs,
     pending_decisions,
 )
+from git_blackbird.model.rules.named_paths import named_paths, overlaps
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,
@@ -28,6 +30,8 @@ from git_blackbird.model.rules.state import (
 )
 
 REVIEW_TRIES = 2
+# So many ready leaves are looked at for one that goes well with what is at work.
+_CHOICES = 50
 _LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
@@ -97,6 +101,10 @@ class LandChange(RunAction):
     """Bring the accepted change of a task from its worktree into the user's."""
 
 
+class FinishUndo(RunAction):
+    """Complete an undo or a redo that was interrupted."""
+
+
 class ReviewChange(RunAction):
     """Review the change of a successful run before anyone decides on it."""
 
@@ -153,6 +161,7 @@ NextAction = (
     ApplyChangeRequest
     | CheckChange
     | LandChange
+    | FinishUndo
     | ReviewChange
     | PendingDecision
     | AskQuestions
@@ -173,6 +182,7 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
 
 def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what the runs there are require, in the order in which it is done."""
+    yield from _undos(state, call)
     yield from change_requests(state, call)
     yield from (CheckChange(task, run) for task, run in _open_runs(state, call) if run.is_check_due)
     yield from _reviews_of_changes(state, call)
@@ -207,11 +217,17 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
+    """Return the next ready leaf: one that names no file of what is at work comes before those that do."""
     if not call.may_start:
         return None
     waiting = (task for task in state.plan.leaves() if task.status == Status.TODO and call.covers(task.id))
     here = (task for task in waiting if task.id not in call.elsewhere)
-    return next((StartTask(task) for task in here if may_start(state, task)), None)
+    ready = [*islice((task for task in here if may_start(state, task)), _CHOICES if call.busy else 1)]
+    at_work = (state.plan.tasks[task_id] for task_id in call.busy if task_id in state.plan.tasks)
+    taken = frozenset[str]().union(*map(named_paths, at_work))
+    apart = (task for task in ready if not overlaps(named_paths(task), taken))
+    task = next(apart, None) or next(iter(ready), None)
+    return None if task is None else StartTask(task)
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
@@ -223,6 +239,13 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
             and is_decision_alive(task, run)
         ):
             yield ApplyChangeRequest(task, run)
+
+
+def _undos(state: PlanState, call: CallScope) -> Iterator[FinishUndo]:
+    for task_id, history in sorted(state.open_histories.items()):
+        begun = next((run for run in history.recent if run.undo_begun is not None), None)
+        if begun is not None and call.covers(task_id) and task_id in state.plan.tasks:
+            yield FinishUndo(state.plan.tasks[task_id], begun)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

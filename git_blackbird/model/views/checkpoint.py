@@ -92,7 +92,8 @@ class Checkpoint:
     request for them; None without reviews. ``reasons``: why a person must decide in any case: nothing was
     changed, or the change was reviewed. ``since_request``: None before a person's change request was carried
     out. ``other_branch``: set if HEAD has left the branch of the run. ``options``: those of the command.
-    ``behind``: how many other decisions wait.
+    ``behind``: how many other decisions wait. ``edited``: paths that a person edited in the task's worktree
+    after the run, which is part of the change. ``conflict``: which conflicts are not resolved.
     """
 
     task: Task
@@ -111,6 +112,8 @@ class Checkpoint:
     other_branch: OtherBranch | None = None
     options: CallOptions = NO_OPTIONS
     behind: int = 0
+    edited: tuple[str, ...] = ()
+    conflict: str | None = None
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -120,7 +123,7 @@ class Checkpoint:
     def is_doubtful(self) -> bool:
         """Whether the run or its check failed, it changed nothing, or the reviews did not approve it."""
         is_cleared = self.merged is not None and self.merged.is_approval
-        if self.run.error is not None or self.run.failed_check is not None:
+        if self.run.error is not None or self.run.failed_check is not None or self.conflict is not None:
             return True
         return bool(self.reasons) and not is_cleared
 

@@ -1,17 +1,23 @@
 """What agents wait for: the decision on a run, a change request or message, the answer to a question."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import IntEnum
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.widgets import ContentSwitcher, Input, OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.display.checkpoint import TITLE, StyledLine, render_checkpoint
+from git_blackbird.messages.display.checkpoint import (
+    TITLE,
+    StyledLine,
+    checkpoint_facts,
+    render_overview,
+)
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -25,51 +31,83 @@ from git_blackbird.model.entities.decision import (
     Reply,
     reply_of,
 )
-from git_blackbird.model.entities.run import DecisionState, Question
+from git_blackbird.model.entities.run import APPROVALS, DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.comment import CommentScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceModal, Modal, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList, ChoiceRow
 from git_blackbird.tui.widgets.diff_pane import DiffPane
 from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
 from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
+from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
-_KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
-_KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, i that since the request, esc leaves it open"
+_KEYS = (
+    "enter chooses, tab goes on, v diff, ][ files, nN hunks, m read, o leave out, ? keys, esc leaves it open"
+)
+_AFTER_REQUEST = ", i since your request, I all"
+_STACKED_BELOW = 80
+_SHORT_BELOW = 18
 
 
-class CheckpointScreen(ScrollingModal[Reply]):
-    """Shows a checkpoint and asks for one of its choices; None leaves it open."""
+class CheckpointScreen(ScrollsText, Modal[Reply]):
+    """A place to review a change: what is known of it, its files, its diff, and the choices.
+
+    None leaves the checkpoint open. ``marks`` outlive the screen.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "shift(-1)", "Left", show=False),
-        Binding("right", "shift(1)", "Right", show=False),
-        Binding("v", "view('view_diff')", "Diff", show=False),
-        Binding("i,s", "view('view_since_request')", "Since the request", show=False),
-        Binding("I", "view('view_diff')", "Diff", show=False),
+        *SCROLL_BINDINGS,
+        Binding("v", "view('view_diff')", "Diff or overview", show=False),
+        Binding("i", "view('view_since_request')", "Changes since your request", show=False),
+        Binding("I", "view('view_diff')", "All changes", show=False),
+        Binding("right_square_bracket", "in_diff('file(1)')", "Next file", show=False),
+        Binding("left_square_bracket", "in_diff('file(-1)')", "File before", show=False),
+        Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
+        Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
+        Binding("m", "mark_read", "Mark the file as read, or unread", show=False),
+        Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
+        *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
     ]
 
     def __init__(
-        self, workspace: Workspace, checkpoint: Checkpoint, drafts: Drafts, path_lister: PathLister
+        self,
+        workspace: Workspace,
+        checkpoint: Checkpoint,
+        drafts: Drafts,
+        path_lister: PathLister,
+        marks: ReviewMarks,
     ) -> None:
-        keys = _KEYS if checkpoint.since_request is None else _KEYS_AFTER_REQUEST
-        super().__init__(TITLE, keys, "full")
+        super().__init__(TITLE, _KEYS if checkpoint.since_request is None else _KEYS + _AFTER_REQUEST)
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._drafts = drafts
         self._comments = drafts.comments(checkpoint.run)
         self._path_lister = path_lister
-        self._viewed: TreePair | None = None
+        self._marks = marks
+        self._viewed = checkpoint.pair
+        self._files = FileList(marks, id="files")
+        self._diff = DiffPane(id="diff")
+        self._overview = VerticalScroll(id="overview")
 
     def compose(self) -> ComposeResult:
-        yield Static(
-            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
-        )
-        yield from super().compose()
+        task = self.checkpoint.task
+        about = f"ACTION REQUIRED  your decision on {task.id}: {clean_line(task.title)}"
+        yield Static(about, classes="banner", markup=False)
+        yield Static(" · ".join(checkpoint_facts(self.checkpoint)), classes="facts", markup=False)
+        with Container(id="review"):
+            yield self._files
+            with ContentSwitcher(id="view", initial="overview"):
+                with self._overview:
+                    yield Static(to_content(render_overview(self.checkpoint)), markup=False)
+                yield self._diff
+        yield ChoiceRow(self._items(), self._index_of(self.checkpoint.preselected))
+        yield Static(self._keys, classes="keys", markup=False)
 
-    def compose_body(self) -> ComposeResult:
-        items = [
+    def _items(self) -> list[ChoiceItem[Choice]]:
+        return [
             ChoiceItem(
                 offer.choice,
                 offer.label,
@@ -78,17 +116,20 @@ class CheckpointScreen(ScrollingModal[Reply]):
             )
             for offer in self.checkpoint.offers()
         ]
-        start = [item.value for item in items].index(self.checkpoint.preselected)
-        with ContentSwitcher(id="view", initial="summary-view"):
-            with VerticalScroll(id="summary-view", can_focus=False):
-                yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
-            yield DiffPane(id="diff")
-        yield ChoiceList(items, start)
+
+    def _index_of(self, choice: Choice) -> int:
+        return [offer.choice for offer in self.checkpoint.offers()].index(choice)
+
+    @property
+    def _choices(self) -> ChoiceRow[Choice]:
+        return self.query_one(ChoiceRow)
 
     def on_mount(self) -> None:
-        self.query_one(ChoiceList).focus()
-        self.query_one(DiffPane).annotate(self._comments, self.checkpoint.merged)
+        self._choices.focus()
+        self._diff.annotate(self._comments, self.checkpoint.merged)
         self._path_lister.prepare(self.app)
+        if self.checkpoint.pair is not None:
+            self._diff.read(self._workspace, self.checkpoint.pair)
 
     def on_unmount(self) -> None:
         """Save the comments at once, however this screen is closed."""
@@ -99,18 +140,25 @@ class CheckpointScreen(ScrollingModal[Reply]):
         await self.app.push_screen(CommentScreen(event.pane, event.comment, self._path_lister))
 
     def action_leave(self) -> None:
-        """Go back from the diff to the summary, else leave the decision open."""
-        if self.query_one("#view", ContentSwitcher).current == "diff":
-            self._show_summary()
+        """Go back from the diff to the overview, else leave the decision open."""
+        if self._is_diff_shown:
+            self._show_overview()
+            self._choices.focus()
         else:
             self.dismiss_once(None)
 
-    def _show_summary(self) -> None:
-        self.query_one("#view", ContentSwitcher).current = "summary-view"
-        self.query_one(ChoiceList).focus()
+    def on_resize(self) -> None:
+        """Put files and diff beside each other, or one above the other where there are few columns."""
+        self.set_class(self.size.width < _STACKED_BELOW, "stacked")
+        self.set_class(self.size.height < _SHORT_BELOW, "short")
 
-    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        choice = self.checkpoint.offers()[event.option_index].choice
+    def action_choice(self, digit: str) -> None:
+        """Go to a choice, wherever the focus is."""
+        if self._choices.go_to(digit):
+            self._choices.focus()
+
+    async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
+        choice = self.checkpoint.offers()[event.index].choice
         if choice in VIEWS:
             self.action_view(choice)
         elif choice is Choice.REQUEST_CHANGES:
@@ -118,22 +166,35 @@ class CheckpointScreen(ScrollingModal[Reply]):
         elif choice in APPROVES and self.checkpoint.other_branch is not None:
             await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
-            self.dismiss_once(reply_of(choice))
+            self._reply(reply_of(choice))
 
-    async def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
+    async def on_choices_typed(self, event: ChoiceRow.Typed) -> None:
         """Begin a change request with the text, or continue it."""
         # In Textual, a screen behind a modal one is current too.
         if self.app.screen is self:
             await self._compose_request()
-            self.query_one(ChoiceList).end_text()
+            self._choices.end_text()
         if isinstance(self.app.screen, RequestScreen):
             self.app.screen.insert(event.text)
+
+    def _reply(self, reply: Reply) -> None:
+        """Close the screen with a reply; an approval leaves out what is marked so."""
+        left_out = [file for file in self._diff.shown if file.path in self._marks.left_out]
+        if not left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
+            self.dismiss_once(reply)
+            return
+        kept = [file for file in self._diff.shown if file not in left_out]
+        if not kept:
+            self.notify("Every file is left out: o takes one in again", severity="warning")
+            return
+        paths = (path for file in kept for path in (file.path, file.old_path) if path is not None)
+        self.dismiss_once(replace(reply, only=tuple(paths)))
 
     async def _ask_branch(self, choice: Choice, other: OtherBranch) -> None:
 
         def close(reply: Reply | None) -> None:
             if reply is not None:
-                self.dismiss_once(reply)
+                self._reply(reply)
 
         approval = reply_of(choice, branch_confirmed=True)
         items: list[ChoiceItem[Reply | None]] = [
@@ -153,26 +214,88 @@ class CheckpointScreen(ScrollingModal[Reply]):
         await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:
-        pair = self.checkpoint.pair_of(Choice(choice))
+        """Show a diff, or the overview again."""
+        asked = Choice(choice)
+        pair = self.checkpoint.pair_of(asked)
         if pair is None:
-            return
-        switcher, pane = self.query_one("#view", ContentSwitcher), self.query_one(DiffPane)
-        if switcher.current == "diff" and self._viewed == pair:
-            self._show_summary()
-            return
-        switcher.current = "diff"
-        self._viewed = pair
-        pane.read(self._workspace, pair)
-        pane.view.focus()
+            reason = self.checkpoint.blocked_reason(asked) or "no changes were requested before"
+            self.notify(f"No diff: {reason}", severity="warning", markup=False)
+        elif self._is_diff_shown and self._viewed == pair:
+            self._show_overview()
+            self._choices.focus()
+        else:
+            self._show_diff(pair)
+            self._diff.view.focus()
 
-    def action_shift(self, steps: int) -> None:
-        """Scroll sideways: lines of a diff are not wrapped."""
-        self.read_widget.scroll_relative(x=steps * 8, animate=False)
+    @property
+    def _is_diff_shown(self) -> bool:
+        return self.query_one("#view", ContentSwitcher).current == "diff"
+
+    def _show_overview(self) -> None:
+        self.query_one("#view", ContentSwitcher).current = "overview"
+        with self.prevent(OptionList.OptionHighlighted):
+            self._files.highlighted = OVERVIEW
+
+    def _show_diff(self, pair: TreePair) -> None:
+        self.query_one("#view", ContentSwitcher).current = "diff"
+        self._viewed = pair
+        self._diff.read(self._workspace, pair)
+        self._files.follow(self._diff.file)
+
+    async def action_in_diff(self, action: str) -> None:
+        """Move in the diff, wherever the focus is."""
+        if not self._is_diff_shown and self._viewed is not None:
+            self._show_diff(self._viewed)
+        elif self._viewed is not None:
+            await self._diff.view.run_action(action)
+
+    def on_diff_pane_file_changed(self) -> None:
+        """Show the files of a diff that was read, and follow its cursor."""
+        self._files.show(self._diff.shown)
+        if self._is_diff_shown:
+            self._files.follow(self._diff.file)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what the cursor of the file list is on."""
+        if event.option_index == OVERVIEW:
+            self.query_one("#view", ContentSwitcher).current = "overview"
+        elif self._files.current is not None and self._viewed is not None:
+            self.query_one("#view", ContentSwitcher).current = "diff"
+            self._diff.go_to_file(self._files.current.path)
+
+    def on_option_list_option_selected(self) -> None:
+        """Go from a file to its lines."""
+        (self._diff.view if self._is_diff_shown else self._overview).focus()
+
+    def action_mark_read(self) -> None:
+        self._toggle(self._marks.read)
+
+    def action_leave_out(self) -> None:
+        self._toggle(self._marks.left_out)
+
+    def _toggle(self, paths: set[str]) -> None:
+        file = self._files.current or (self._diff.file if self._is_diff_shown else None)
+        if file is None:
+            self.notify("No file: ] goes to the next one", severity="warning", markup=False)
+            return
+        paths ^= {file.path}
+        self._files.show_marks()
+
+    def action_scroll(self, pages: int) -> None:
+        if self._is_diff_shown:
+            self._diff.view.action_page(pages)
+        else:
+            super().action_scroll(pages)
+
+    def action_scroll_to(self, end: int) -> None:
+        if self._is_diff_shown:
+            self._diff.view.action_end(end)
+        else:
+            super().action_scroll_to(end)
 
     @property
     def read_widget(self) -> VerticalScroll | DiffView:
-        is_diff = self.query_one("#view", ContentSwitcher).current == "diff"
-        return self.query_one(DiffPane).view if is_diff else self.query_one("#summary-view", VerticalScroll)
+        return self._diff.view if self._is_diff_shown else self._overview
 
 
 class RequestScreen(Modal[str]):
@@ -258,7 +381,7 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
         self._draft.text = self.question.options[event.option_index]
         self.dismiss_once(QuestionNav.NEXT)
 
-    def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
+    def on_choices_typed(self, event: ChoiceList.Typed) -> None:
         """Begin another answer with the text, or continue it."""
         self._show_line(is_line_shown=True)
         self.query_one(ChoiceList).end_text()

@@ -1,16 +1,22 @@
-"""The main screen: the plan beside one task or the live log, and above them what waits for a person."""
+"""The main screen: the plan beside what is known of one task, above them what waits for a person."""
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Input
+from textual.widget import Widget
+from textual.widgets import Input
 
-from git_blackbird.controller.queries.attention import AttentionItem, attention_items, counts_text
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.attention import AttentionItem, attention_items
+from git_blackbird.controller.queries.spent import Spent
 from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
+from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
@@ -22,14 +28,29 @@ from git_blackbird.tui.widgets.bars import (
     next_item,
     warnings_text,
 )
-from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
-from git_blackbird.tui.widgets.plan_tree import FILTERS, PlanTree
+from git_blackbird.tui.widgets.line_view import TextPane
+from git_blackbird.tui.widgets.live_log import LivePane
+from git_blackbird.tui.widgets.plan_tree import PlanTree
+from git_blackbird.tui.widgets.status_line import status_text
+from git_blackbird.tui.widgets.tabs import Tab, TabbedPane
 from git_blackbird.tui.widgets.task_details import TaskDetails
 
-_UNUSABLE = "the configuration is not usable: [c] shows why"
+if TYPE_CHECKING:
+    from git_blackbird.tui.widgets.history_panes import HistoryPanes
+    from git_blackbird.tui.widgets.runs_pane import RunsPane
 
 _NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
 _NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
+_TABS = (
+    Tab("details", "Task"),
+    Tab("live", "Live"),
+    Tab("runs", "Runs"),
+    Tab("diff", "Diff"),
+    Tab("graph", "Graph"),
+)
+_STACKED_BELOW = 80
+_STEP, _LEAST, _MOST, _EVEN = 10, 20, 80, 50
+_CLOCK_SECONDS = 1.0
 
 
 def _at_work(overview: StatusReport) -> frozenset[TaskId]:
@@ -38,20 +59,38 @@ def _at_work(overview: StatusReport) -> frozenset[TaskId]:
 
 
 class MainScreen(Screen[None]):
-    """Shows the state of the worktree; the application carries out the actions."""
+    """Shows the state of the worktree; the application carries out the actions.
+
+    ``open_workspace`` gives the workspace of the moment.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "other_pane", "Pane", show=False, priority=True),
         Binding("escape", "leave", "Back", show=False),
+        *(
+            Binding(str(number), f"show_tab('{tab.id}')", tab.name, show=False)
+            for number, tab in enumerate(_TABS, start=1)
+        ),
+        Binding("plus", "zoom", "Zoom", show=False),
+        Binding("less_than_sign", "split(-1)", "Narrower", show=False),
+        Binding("greater_than_sign", "split(1)", "Wider", show=False),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, open_workspace: Callable[[], Workspace]) -> None:
         super().__init__()
         self.plan_tree = PlanTree(id="tree")
         self.details = TaskDetails(id="details")
         self.live = LivePane(id="live")
+        self.graph = TextPane(id="graph")
+        self.tabs = TabbedPane(_TABS, id="right")
         self.view_state: ViewState | None = None
         self.required: tuple[AttentionItem, ...] = ()
+        self._open_workspace = open_workspace
+        self._plan_graph: PlanGraph | None = None
+        self._shown_history: HistoryPanes | None = None
+        self._share = _EVEN
+        self._is_zoomed = False
+        self._error = ""
         self._now = ""
 
     def compose(self) -> ComposeResult:
@@ -61,11 +100,12 @@ class MainScreen(Screen[None]):
         yield SingleLineInput(
             placeholder="part of an id or title; enter keeps it, esc clears it", id="search"
         )
-        with Horizontal(id="panes"):
+        with Container(id="panes"):
             yield self.plan_tree
-            with ContentSwitcher(id="right", initial="details"):
+            with self.tabs:
                 yield self.details
                 yield self.live
+                yield self.graph
         yield KeyFooter(id="keys")
 
     @property
@@ -84,47 +124,47 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.plan_tree.focus()
+        self.set_interval(_CLOCK_SECONDS, self._show_summary)
 
     def show_plan(self, plan: Plan) -> None:
         if self.view_state is None:
             self.plan_tree.show(plan, frozenset())
 
     def show_error(self, text: str) -> None:
-        self._show_line(clean_line(text))
+        """Show what keeps the state from being read, until it is read again."""
+        self._error = clean_line(text)
+        self._show_summary()
 
     def show_state(self, view_state: ViewState, now: str) -> None:
-        self.view_state, self._now = view_state, now
+        if self._plan_graph is None or self._plan_graph.plan is not view_state.plan:
+            self._plan_graph = PlanGraph(view_state.plan)
+        self.view_state, self._now, self._error = view_state, now, ""
         overview = view_state.overview
         self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
         self.required = tuple(attention_items(overview))
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
+        self.call_after_refresh(self._add_history)
 
-    def show_live(self) -> None:
-        self.query_one(ContentSwitcher).current = "live"
+    def show_spent(self, spent: Mapping[TaskId, Spent]) -> None:
+        """Show what agents have spent on the tasks that are in view."""
+        self.plan_tree.show_spent(spent)
 
     def _show_summary(self) -> None:
-        if self.view_state is None:
-            return
-        overview = self.view_state.overview
-        name = FILTERS[self.plan_tree.filter_index][0]
-        # The most important first: on a narrow screen the line is cut.
-        parts = [
-            _UNUSABLE if any(problem.fatal for problem in overview.problems) else "",
-            f"filter: {name}" if name != "all" else "",
-            f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
-            counts_text(overview) or "the plan has no tasks",
-            f"committing: {overview.approving.task.id}" if overview.approving else "",
-            f"{at_work} at work" if (at_work := len(_at_work(overview))) > 1 else "",
-            f"running: {overview.locked_by}" if overview.locked_by else "",
-        ]
-        self._show_line(clean_line("  |  ".join(filter(None, parts))))
-
-    def _show_line(self, text: str) -> None:
-        self.query_one("#summary", StatusBar).show_text(text, layout=False)
+        bar = self.query_one("#summary", StatusBar)
+        if self._error:
+            bar.show_text(self._error, layout=False)
+        elif self.view_state is not None:
+            agent = self._open_workspace().config.agent
+            text = status_text(self.view_state.overview, self.live.at_work, self.plan_tree.narrowed, agent)
+            bar.show_text(text, layout=False)
 
     def on_plan_tree_moved(self) -> None:
         self._show_all()
+
+    def on_tabbed_pane_changed(self) -> None:
+        self._show_task()
+        self.refresh_bindings()
 
     def _show_all(self) -> None:
         item = self.next_required
@@ -135,33 +175,121 @@ class MainScreen(Screen[None]):
         self.refresh_bindings()
 
     def _show_task(self) -> None:
-        self.live.followed = None if self.current is None else self.current.id
+        """Show the task under the cursor in the pane that is in view."""
+        self.live.follow(None if self.current is None else self.current.id)
         if self.view_state is None:
             return
         tasks = self.view_state.plan.tasks
         task = None if self.current is None else tasks.get(self.current.id)
         if task is None:
             self.details.show_none(_NO_MATCH if tasks else _NO_TASKS)
-        else:
-            items = [item for item in self.required if item.task_id == task.id]
-            self.details.show_task(self.view_state.view(task), items, self._now)
+            return
+        match self.tabs.shown:
+            case "details":
+                items = [item for item in self.required if item.task_id == task.id]
+                self.details.show_task(self.view_state.view(task), items, self._now)
+            case "runs":
+                self._history.runs.show_task(task.id)
+            case "diff":
+                self._history.show_change(task.id, self.view_state.state.history(task.id))
+            case "graph":
+                self._show_graph(task)
+            case _:
+                pass
+
+    @property
+    def _history(self) -> "HistoryPanes":
+        """The panes of runs and diffs, which are made when the plan is drawn."""
+        if self._shown_history is None:
+            from git_blackbird.tui.widgets.history_panes import HistoryPanes  # noqa: PLC0415  # as above
+
+            self._shown_history = HistoryPanes(self._open_workspace)
+            for pane in (self._shown_history.runs, self._shown_history.diff):
+                pane.display = False
+                _ = self.tabs.mount(pane)
+        return self._shown_history
+
+    def _add_history(self) -> None:
+        _ = self._history
+
+    def _show_graph(self, task: Task) -> None:
+        if self._plan_graph is not None:
+            self.graph.show(self._plan_graph.lines(task), task.id)
+
+    def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
+        """Show the diff of one run of the current task."""
+        self.action_show_tab("diff")
+        self._history.show_diff_of(event.run)
+        self._history.diff.view.focus()
 
     def action_other_pane(self) -> None:
-        if self.plan_tree.has_focus:
-            self._right_pane().focus()
+        is_right = self.plan_tree.has_focus
+        # What is not shown cannot take the focus.
+        self._lay_out(is_right=is_right)
+        if is_right:
+            self.focus_pane()
         else:
             self.plan_tree.focus()
 
-    def _right_pane(self) -> TaskDetails | LiveLog:
-        is_live = self.query_one(ContentSwitcher).current == "live"
-        return self.live.log_view if is_live else self.details
+    def focus_pane(self) -> None:
+        """Focus what the right pane shows."""
+        self.call_after_refresh(self._right_pane().focus)
 
-    def toggle_pane(self) -> None:
-        switcher = self.query_one(ContentSwitcher)
+    def _right_pane(self) -> Widget:
+        match self.tabs.shown:
+            case "live":
+                return self.live.log_view
+            case "runs":
+                return self._history.runs.run_list
+            case "diff":
+                return self._history.diff.view
+            case "graph":
+                return self.graph
+            case _:
+                return self.details
+
+    def action_show_tab(self, tab_id: str) -> None:
+        """Show a tab; the focus stays on the side where it was."""
         was_right = self.focused is not None and not self.plan_tree.has_focus
-        switcher.current = "details" if switcher.current == "live" else "live"
+        self._add_history()
+        self.tabs.switch_to(tab_id)
         if was_right:
-            self._right_pane().focus()
+            self.focus_pane()
+
+    def toggle_live(self) -> None:
+        """Show what agents do, or the task again."""
+        self.action_show_tab("details" if self.tabs.shown == "live" else "live")
+
+    def action_zoom(self) -> None:
+        """Give all the room to the side that has the focus, or show both again."""
+        self._is_zoomed = not self._is_zoomed
+        self._lay_out(is_right=self.tabs.has_focus_within)
+
+    def action_split(self, steps: int) -> None:
+        """Move the border between the plan and the other pane."""
+        self._share = max(_LEAST, min(_MOST, self._share + steps * _STEP))
+        self._is_zoomed = False
+        self._lay_out(is_right=self.tabs.has_focus_within)
+
+    def on_resize(self, event: events.Resize) -> None:
+        del event
+        self._lay_out(is_right=self.tabs.has_focus_within)
+
+    def _lay_out(self, *, is_right: bool) -> None:
+        """Put the panes beside each other, or one above the other where there are few columns.
+
+        ``is_right``: zoomed, the pane beside the plan is shown.
+        """
+        is_stacked = self.size.width < _STACKED_BELOW
+        self.query_one("#panes").styles.layout = "vertical" if is_stacked else "horizontal"
+        for pane, share, is_other in (
+            (self.plan_tree, self._share, is_right),
+            (self.tabs, 100 - self._share, not is_right),
+        ):
+            pane.display = not (self._is_zoomed and is_other)
+            pane.styles.width, pane.styles.height = (
+                ("100%", f"{share}fr") if is_stacked else (f"{share}fr", "100%")
+            )
 
     def search(self) -> None:
         box = self.query_one("#search", Input)
@@ -179,9 +307,13 @@ class MainScreen(Screen[None]):
         self.plan_tree.focus()
 
     def action_leave(self) -> None:
-        """Clear the search, and focus the plan."""
+        """Go back to the plan and to both panes; there, clear the search."""
+        self._lay_out(is_right=False)
         box = self.query_one("#search", Input)
-        box.value = ""
-        self.plan_tree.searched = ""
+        if self.plan_tree.has_focus and self._is_zoomed:
+            self.action_zoom()
+        elif self.plan_tree.has_focus or self.focused is box:
+            box.value = ""
+            self.plan_tree.searched = ""
         box.display = False
         self.plan_tree.focus()

@@ -41,8 +41,9 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
 from git_blackbird.model.config.settings import KeyLayers, ValueEffect
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, Modal
+from git_blackbird.tui.screens.modal import ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.choices import ChoiceItem
 from git_blackbird.tui.widgets.line_view import STYLES, to_content
 
 _POLL_SECONDS = 1.0

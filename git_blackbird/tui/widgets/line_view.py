@@ -125,6 +125,10 @@ class WrappedView(LineView):
         self.refresh()
 
 
+class TextPane(WrappedView, can_focus=True):
+    """Shows lines that are scrolled by keys."""
+
+
 def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
     """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
     text = line.text[:LONGEST].expandtabs()

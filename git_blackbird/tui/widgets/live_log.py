@@ -1,12 +1,9 @@
-"""The live log: the steps of active runs, and what each has cost so far.
-
-Events are never dropped. Steps and output that arrive faster than they are drawn are bounded and counted.
-"""
+"""The live log: the steps of active runs, and what each has cost so far."""
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
@@ -19,9 +16,15 @@ from textual.widgets import Static
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
-from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent, review_word
+from git_blackbird.messages.display.format import (
+    UsageCost,
+    UsageMeter,
+    render_duration,
+    render_spent,
+    review_word,
+)
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.views.events import (
@@ -35,102 +38,11 @@ from git_blackbird.model.views.events import (
     RunStarted,
 )
 from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, wrapped
+from git_blackbird.tui.widgets.log_queue import MAX_LINES, LogQueue, OutputTail, TaskLogs
+from git_blackbird.tui.widgets.status_line import AtWork
 
-_MAX_BYTES = 16 * 1024
-_LONGEST_PARTIAL = 2_000
-
-
-class OutputTail:
-    """Buffers output of any speed without blocking; keeps the last bytes and counts the others."""
-
-    def __init__(self) -> None:
-        self._stream = StreamSanitizer()
-        self._buffer = bytearray()
-        self._partial = ""
-        self._dropped = 0
-
-    def feed(self, data: bytes, skipped: int = 0) -> None:
-        """Add output, dropping the oldest if there is too much."""
-        self._buffer += data[-_MAX_BYTES:]
-        excess = max(0, len(self._buffer) - _MAX_BYTES)
-        self._dropped += skipped + excess + max(0, len(data) - _MAX_BYTES)
-        del self._buffer[:excess]
-
-    def lines(self) -> list[str]:
-        lines: list[str] = []
-        if self._dropped:
-            lines = self._take_partial()
-            lines.append(f"[{self._dropped} bytes are not shown: the screen could not keep up]")
-            self._dropped = 0
-        text = self._partial + self._stream.feed(bytes(self._buffer))
-        self._buffer.clear()
-        *ended, self._partial = text.split("\n")
-        if len(self._partial) > _LONGEST_PARTIAL:
-            ended.append(self._partial)
-            self._partial = ""
-        return lines + ended
-
-    def finish(self) -> list[str]:
-        """Return the remaining lines, also an unfinished one."""
-        return self.lines() + self._take_partial()
-
-    def _take_partial(self) -> list[str]:
-        text, self._partial = self._partial + self._stream.finish(), ""
-        return text.splitlines()
-
-
-_MAX_STEPS = 200
-
-MakeLines = Callable[[], Iterable[StyledLine]]
-"""Formats an entry when it is drawn; most steps of a fast run never are."""
-
-
-class LogQueue:
-    """Keeps all entries in order; drops the oldest steps when there are too many, and counts them."""
-
-    def __init__(self) -> None:
-        self._events: list[tuple[int, MakeLines]] = []
-        self._steps: deque[tuple[int, MakeLines]] = deque(maxlen=_MAX_STEPS)
-        self._count = 0
-        self._dropped = 0
-
-    def put(self, text: str, tone: Style) -> None:
-        """Add a text that is never dropped."""
-        self._count += 1
-        self._events.append((self._count, partial(_lines, text, tone)))
-
-    def put_step(self, make_lines: MakeLines) -> None:
-        """Add a step, dropping the oldest one if the queue is full."""
-        self._count += 1
-        self._dropped += len(self._steps) == _MAX_STEPS
-        self._steps.append((self._count, make_lines))
-
-    def put_lines(self, lines: Sequence[str]) -> None:
-        """Add lines, the last ones if there are too many."""
-        self._dropped += max(0, len(lines) - _MAX_STEPS)
-        for text in lines[-_MAX_STEPS:]:
-            self.put_step(partial(_lines, text, Style.PLAIN))
-
-    def take(self) -> list[StyledLine]:
-        entries = [*self._events, *self._steps]
-        if self._dropped:
-            remark = f"[{self._dropped} lines not shown]"
-            entries.append((self._steps[0][0] - 1, partial(_lines, remark, Style.FAINT)))
-        self._events.clear()
-        self._steps.clear()
-        self._dropped = 0
-        return [
-            line for _, make_lines in sorted(entries, key=lambda entry: entry[0]) for line in make_lines()
-        ]
-
-
-def _lines(text: str, tone: Style) -> list[StyledLine]:
-    return [StyledLine(line, tone) for line in text.split("\n")]
-
-
-_MAX_LINES = 2_000
 _MAX_RUNS = 5
-_MAX_ROWS = 2 * _MAX_LINES
+_MAX_ROWS = 2 * MAX_LINES
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
 _NOTHING = UsageCost()
@@ -143,7 +55,7 @@ _LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ER
 class LiveEntry:
     """A run at work, with its start by the monotonic clock and its cost.
 
-    ``review`` is the kind of review, "" for a run that is none.
+    ``review`` is the kind of review, "" for a run that is none; ``last`` is its last step.
     """
 
     task_id: TaskId
@@ -151,20 +63,36 @@ class LiveEntry:
     review: str
     since: float
     spent: UsageCost = _NOTHING
+    last: str = ""
+
+    @property
+    def about(self) -> str:
+        """The task, and which review of it this is."""
+        return f"{self.review} of {self.task_id}" if self.review else self.task_id
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.since
 
     @classmethod
     def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
-        review = review_word(run_type)
-        about = f"{review} of {task_id}" if review else task_id
-        return cls(task_id, f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
+        return cls(task_id, clean_line(title), review_word(run_type), time.monotonic() - seconds)
 
     def after(self, step: Progress) -> "LiveEntry":
-        return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
+        last = clean_line(render_step(step)) if step.kind not in _NOT_LOGGED else self.last
+        return replace(self, spent=self.spent.updated(step.usage, step.cost_usd), last=last)
 
     def line(self) -> str:
-        elapsed = render_duration(time.monotonic() - self.since)
         # What changes comes first: on a narrow screen the line is cut.
-        return "  ".join(filter(None, (elapsed, render_spent(self.spent), self.title)))
+        spent = render_spent(self.spent)
+        return "  ".join(filter(None, (render_duration(self.seconds), spent, self.about, self.title)))
+
+    def line_of_many(self) -> str:
+        """Return the line among others, with the last step instead of the title."""
+        spent = render_spent(self.spent)
+        return "  ".join(
+            filter(None, (render_duration(self.seconds), spent, self.about, self.last or self.title))
+        )
 
 
 class LiveLog(WrappedView, can_focus=True):
@@ -175,7 +103,7 @@ class LiveLog(WrappedView, can_focus=True):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._lines: deque[StyledLine] = deque(maxlen=_MAX_LINES)
+        self._lines: deque[StyledLine] = deque(maxlen=MAX_LINES)
         self._rows: deque[StyledLine] = deque(maxlen=_MAX_ROWS)
         self._follows = True
 
@@ -187,6 +115,13 @@ class LiveLog(WrappedView, can_focus=True):
     @property
     def lines(self) -> Sequence[StyledLine]:
         return tuple(self._lines)
+
+    def replace(self, lines: Sequence[StyledLine]) -> None:
+        """Show other lines, from their end."""
+        self._lines.clear()
+        self._rows.clear()
+        self._follows = True
+        self.add(lines)
 
     def add(self, lines: Sequence[StyledLine]) -> None:
         follows = self._follows
@@ -229,7 +164,11 @@ class LivePane(Vertical):
         self._active: dict[RunId, LiveEntry] = {}
         self._outputs: dict[RunId, OutputTail] = {}
         self._queue = LogQueue()
+        self._logs = TaskLogs()
+        self._meter = UsageMeter()
+        self._seconds = 0.0
         self._drawn_head = ""
+        self._drawn_task: TaskId | None = None
         # The task under the cursor, whose run comes first of those at work.
         self.followed: TaskId | None = None
         # Whether each line names its task, as of agents that start one by one and then work side by side.
@@ -238,6 +177,18 @@ class LivePane(Vertical):
     def has_others(self, task_id: TaskId) -> bool:
         """Whether a run of another task is at work that it shows."""
         return any(run.task_id != task_id for run in self._active.values())
+
+    def follow(self, task_id: TaskId | None) -> None:
+        """Show the log of this task alone while its agent is one of several at work."""
+        self.followed = task_id
+
+    @property
+    def at_work(self) -> AtWork:
+        """The agents that this screen has seen work."""
+        with self._lock:
+            runs = [(run.about, run.seconds) for run in self._active.values()]
+            seconds = self._seconds + sum(seconds for _, seconds in runs)
+            return AtWork(runs, seconds, self._meter.spent)
 
     def compose(self) -> ComposeResult:
         yield Static("no agent is at work", id="work", markup=False)
@@ -278,8 +229,10 @@ class LivePane(Vertical):
             run = self._active.get(run_id)
             if run is not None:
                 self._active[run_id] = run.after(step)
+                self._meter.tell(run_id, step.usage, step.cost_usd)
             if step.kind not in _NOT_LOGGED:
-                self._queue.put_step(partial(_step_lines, self._mark(run_id), step))
+                task_id = None if run is None else run.task_id
+                self._queue.put_step(task_id, partial(_step_lines, self._mark(run_id), step))
 
     def _mark(self, run_id: RunId) -> str:
         """Return what a line of a run begins with: its task where there are others, and its reviewer."""
@@ -303,10 +256,12 @@ class LivePane(Vertical):
 
     def remove_run(self, run_id: RunId) -> None:
         with self._lock:
-            output, mark = self._outputs.pop(run_id, None), self._mark(run_id)
-            self._active.pop(run_id, None)
+            output = self._outputs.pop(run_id, None)
             if output is not None:
-                self._queue.put_lines([f"{mark}{line}" for line in output.finish()])
+                self._put_output(run_id, output.finish())
+            run = self._active.pop(run_id, None)
+            if run is not None:
+                self._seconds += run.seconds
 
     def when_idle(self) -> None:
         with self._lock:
@@ -322,18 +277,34 @@ class LivePane(Vertical):
             # The one under the cursor first; the others as they began.
             runs = sorted(self._active.values(), key=lambda run: run.task_id != self.followed)
             for run_id, output in self._outputs.items():
-                mark = self._mark(run_id)
-                self._queue.put_lines([f"{mark}{line}" for line in output.lines()])
-            lines = self._queue.take()
+                self._put_output(run_id, output.lines())
+            entries = self._queue.take()
+        self._draw_head(runs)
+        self._logs.add(entries)
+        tasks = {run.task_id for run in runs}
+        shown = self.followed if len(tasks) > 1 and self.followed in tasks else None
+        if shown != self._drawn_task:
+            self._drawn_task = shown
+            self.log_view.replace(self._logs.lines(shown))
+        elif lines := [entry.line for entry in entries if shown is None or entry.task_id in (None, shown)]:
+            self.log_view.add(lines)
+
+    def _put_output(self, run_id: RunId, lines: Sequence[str]) -> None:
+        """Add lines that an agent printed, each with the mark of its run."""
+        run, mark = self._active.get(run_id), self._mark(run_id)
+        if lines and run is not None:
+            self._active[run_id] = replace(run, last=clean_line(lines[-1]))
+        self._queue.put_lines(None if run is None else run.task_id, [f"{mark}{line}" for line in lines])
+
+    def _draw_head(self, runs: Sequence[LiveEntry]) -> None:
         more = [f"and {len(runs) - _MAX_RUNS} more"] if len(runs) > _MAX_RUNS else []
-        head = "\n".join([*(run.line() for run in runs[:_MAX_RUNS]), *more]) or "no agent is at work"
+        shown = [run.line_of_many() if len(runs) > 1 else run.line() for run in runs[:_MAX_RUNS]]
+        head = "\n".join([*shown, *more]) or "no agent is at work"
         if head != self._drawn_head:
             # With the same height, nothing else has to move.
             has_new_height = head.count("\n") != self._drawn_head.count("\n")
             self._drawn_head = head
             self.query_one("#work", Static).update(head, layout=has_new_height)
-        if lines:
-            self.log_view.add(lines)
 
 
 def _step_lines(prefix: str, step: Progress) -> list[StyledLine]:

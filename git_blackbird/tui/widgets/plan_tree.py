@@ -1,6 +1,7 @@
 """The plan as a tree: only the visible lines are drawn, however large the plan is."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -14,16 +15,28 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from git_blackbird.controller.queries.spent import Spent
 from git_blackbird.controller.queries.status import NONE_STOPPED, Filter, label, tree_of_tasks
+from git_blackbird.messages.display.format import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.status import Status
+from git_blackbird.tui.widgets.status_line import Narrowed
 
+ALL = "all"
 FILTERS = (
-    ("all", Filter(everything=True)),
+    (ALL, Filter(everything=True)),
     ("ready", Filter(only_ready=True)),
     ("blocked", Filter(only_blocked=True)),
+    *(
+        (status.value.replace("_", " "), Filter(status=status))
+        for status in Status
+        # What waits for other tasks has the status todo; "blocked" above has that too.
+        if status is not Status.BLOCKED
+    ),
 )
+"""All, and one for each state of a task."""
 _LABELS = {"IN_PROGRESS": "STARTED", "WAITING_USER": "WAITING"}
 # Their colours are in app.tcss.
 _CLASSES = {
@@ -35,6 +48,9 @@ _CLASSES = {
     "BLOCKED": "state--blocked",
 }
 _LABEL_COLUMNS = 8
+_FIGURES_COLUMNS = 20
+_FIGURES_FROM = 64
+"""From so many columns there is room for tries, time and cost beside titles."""
 _MAX_INDENT = 12
 _FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
 _CURSOR, _CURSOR_BLURRED, _PARENT = Style(reverse=True), Style(underline=True), Style(bold=True)
@@ -65,7 +81,10 @@ class PlanTree(ScrollView, can_focus=True):
         Binding("home", "jump(0)", "First", show=False),
         Binding("end", "jump(-1)", "Last", show=False),
         Binding("enter,space", "fold", "Fold", show=False),
-        Binding("f", "filter", "Filter", show=False),
+        Binding("f", "filter(1)", "Filter", show=False),
+        Binding("F", "filter(-1)", "Filter back", show=False),
+        Binding("n", "match(1)", "Next match", show=False),
+        Binding("N", "match(-1)", "Match before", show=False),
     ]
 
     filter_index: reactive[int] = reactive(0)
@@ -77,12 +96,36 @@ class PlanTree(ScrollView, can_focus=True):
         self._active: frozenset[TaskId] = frozenset()
         self._stopped = NONE_STOPPED
         self._folded: set[TaskId] = set()
+        self._spent: Mapping[TaskId, Spent] = {}
         self._rows: list[Row] = []
+        self._matches: list[int] = []
         self._cursor = 0
+        # A task that the plan will have, and that nobody moved away from.
+        self._awaited: TaskId | None = None
 
     @property
     def current(self) -> Task | None:
         return self._rows[self._cursor][1] if self._rows else None
+
+    @property
+    def narrowed(self) -> Narrowed:
+        """How filter and search narrow the list."""
+        index = bisect_left(self._matches, self._cursor)
+        is_match = index < len(self._matches) and self._matches[index] == self._cursor
+        name = FILTERS[self.filter_index][0] if self.filter_index else ""
+        return Narrowed(name, self.searched, index + 1 if is_match else 0, len(self._matches))
+
+    @property
+    def in_view(self) -> tuple[Task, ...]:
+        """The tasks on the screen."""
+        top = round(self.scroll_y)
+        return tuple(task for _, task in self._rows[top : top + self.size.height])
+
+    def show_spent(self, spent: Mapping[TaskId, Spent]) -> None:
+        """Show what was spent on the tasks in view, where there is room for it."""
+        if spent != self._spent:
+            self._spent = spent
+            self.refresh()
 
     def shown_ids(self) -> tuple[str, ...]:
         return tuple(task.id for _, task in self._rows)
@@ -92,15 +135,19 @@ class PlanTree(ScrollView, can_focus=True):
 
         ``active`` are the tasks that agents work on, ``stopped`` the ready ones that may not start.
         """
+        awaited = self._awaited
         is_same = plan is self._plan and stopped == self._stopped
         self._plan, self._active, self._stopped = plan, active, stopped
         if is_same:
             self.refresh()
         else:
             self._update_rows()
+        if awaited is not None:
+            self.select(awaited)
 
     def select(self, task_id: TaskId) -> None:
-        """Move the cursor to a task, removing folds and filters that hide it."""
+        """Move the cursor to a task, removing folds and filters that hide it; to a new one when it comes."""
+        self._awaited = None if task_id in self._plan.tasks else task_id
         if task_id not in self.shown_ids() and task_id in self._plan.tasks:
             self.searched, self.filter_index = "", 0
             self._folded.clear()
@@ -127,8 +174,22 @@ class PlanTree(ScrollView, can_focus=True):
     def action_jump(self, index: int) -> None:
         self._move_to(index % max(1, len(self._rows)))
 
-    def action_filter(self) -> None:
-        self.filter_index = (self.filter_index + 1) % len(FILTERS)
+    def action_filter(self, steps: int) -> None:
+        """Go to the next filter that some task passes."""
+        index = self.filter_index
+        while (index := (index + steps) % len(FILTERS)) != 0 and not self._count(index):
+            pass
+        self.filter_index = index
+
+    def _count(self, index: int) -> int:
+        wanted = FILTERS[index][1]._replace(text=self.searched, stopped=self._stopped)
+        return sum(wanted.admits(self._plan, task) for task in self._plan.tasks.values())
+
+    def action_match(self, steps: int) -> None:
+        """Go to the next task that search and filter find; the parents of those are only shown."""
+        if self._matches:
+            after = bisect_left(self._matches, self._cursor + (steps > 0))
+            self._move_to(self._matches[(after if steps > 0 else after - 1) % len(self._matches)])
 
     def action_fold(self) -> None:
         """Fold or unfold the parent under the cursor; on a leaf, its parent."""
@@ -149,6 +210,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _move_to(self, index: int) -> None:
         if not self._rows:
             return
+        self._awaited = None
         old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
         self._scroll_to_cursor()
         for row in {old, self._cursor}:
@@ -164,6 +226,12 @@ class PlanTree(ScrollView, can_focus=True):
         task_filter = FILTERS[self.filter_index][1]._replace(text=self.searched, stopped=self._stopped)
         rows = tree_of_tasks(self._plan, task_filter)
         self._rows = rows if self.searched or not self._folded else list(self._unfolded(rows))
+        is_narrowed = bool(self.searched or self.filter_index)
+        self._matches = [
+            index
+            for index, (_, task) in enumerate(self._rows)
+            if is_narrowed and task_filter.admits(self._plan, task)
+        ]
         self._cursor = next((index for index, (_, task) in enumerate(self._rows) if task.id == task_id), 0)
         if self.is_attached:
             self._resize()
@@ -196,7 +264,8 @@ class PlanTree(ScrollView, can_focus=True):
         depth, task = row
         title_style = _PARENT if task.children else None
         word = label(self._plan, task, self._stopped)
-        room = max(0, width - _LABEL_COLUMNS - 1)
+        figures = self._figures(task) if self._spent and width >= _FIGURES_FROM else ""
+        room = max(0, width - _LABEL_COLUMNS - 1 - len(figures))
         indent = "  " * min(depth, _MAX_INDENT)
         text = f"{indent}{self._mark(task)}{clean_line(task.title)}"
         left = room - cell_len(text) - len(_GAP)
@@ -206,8 +275,19 @@ class PlanTree(ScrollView, can_focus=True):
             yield Segment(set_cell_size(f"{_GAP}{task.id}", left + len(_GAP)), _ID)
         else:
             yield Segment(_fitted(text, room), title_style)
+        yield Segment(figures, _ID)
         style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
         yield Segment(f" {_LABELS.get(word, word):<{_LABEL_COLUMNS}}", style)
+
+    def _figures(self, task: Task) -> str:
+        """Return tries, time and cost of a task in columns of fixed width."""
+        spent = self._spent.get(task.id)
+        if spent is None:
+            return " " * _FIGURES_COLUMNS
+        tries = f"{spent.runs}x" if spent.runs > 1 else ""
+        seconds = render_duration(spent.seconds) if spent.seconds >= 1 else ""
+        cost = render_cost(spent.cost_usd) if spent.cost_usd else ""
+        return f" {tries:>4} {seconds:>6} {cost:>7}"
 
     def _mark(self, task: Task) -> str:
         if task.id in self._active:

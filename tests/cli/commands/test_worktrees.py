@@ -84,7 +84,9 @@ def test_one_with_a_file_that_cannot_be_kept_stays(trial: Trial) -> None:
     trial.configure({"snapshot.maxUntrackedBytes": "10"})
     (place_of(trial, "a") / "large").write_text("more than ten bytes\n")
     trial.expect(0, "retry", "a")
+    foretold = trial.expect(0, "worktrees", "prune", "--dry-run")
     said = trial.expect(0, "worktrees", "prune")
+    assert foretold == said
     assert said.startswith(f"left {place_of(trial, 'a')}: a, given up: ")
     assert "no snapshot has large" in said
     assert (place_of(trial, "a") / "large").exists()

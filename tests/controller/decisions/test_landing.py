@@ -1,24 +1,32 @@
 """Stories of tasks that work in worktrees of their own, and of how their changes land."""
 
+import itertools
 import os
 import stat
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
+from git_blackbird.controller.decisions.export import create_task_branch
+from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
+from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.decision import Choice, Decision
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop, StopReason
+from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -212,7 +220,7 @@ def test_a_conflict_that_comes_back_is_for_a_person(demo: Path) -> None:
     *sent, (_, blocked, reasons) = landings(person)
     assert [state for _, state, _ in sent] == [LandingState.DUE, LandingState.DUE]
     assert blocked is LandingState.BLOCKED
-    assert reasons[0].endswith("sent back 2 of 2 times (landing.maxRounds)")
+    assert "; sent back 2 of 2 times (landing.maxRounds); resolve it in its worktree (" in reasons[0]
     assert (demo / "x.txt").read_text() == "edit 2\n"
     assert len(runs_of(demo, "a")) == 3
 
@@ -226,7 +234,10 @@ def test_no_round_means_a_person_at_once(demo: Path) -> None:
     ((_, state, reasons),) = landings(person)
     assert state is LandingState.BLOCKED
     assert reasons == (
-        "it conflicts with your worktree in x.txt; sent back 0 of 0 times (landing.maxRounds)",
+        (
+            "it conflicts with your worktree in x.txt; sent back 0 of 0 times (landing.maxRounds); "
+            "resolve it in its worktree (`git blackbird worktrees open a`) or in yours, and approve"
+        ),
     )
     assert person.checkpoints[0].reasons == (f"it has not landed: {reasons[0]}",)
     assert (demo / "x.txt").read_text() == "mine"
@@ -489,6 +500,9 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
         (),
     ]
     assert (demo / "x.txt").read_text() == "both\n"
+    second = person.checkpoints[1]
+    assert second.run.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
+    assert second.preselected is Choice.REQUEST_CHANGES
 
 
 def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
@@ -501,6 +515,97 @@ def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert landings(person)[-1][1] is LandingState.BLOCKED
     assert (demo / "x.txt").read_text() == "mine\n"
+
+
+def test_a_person_resolves_a_conflict_in_the_worktree_of_the_task(demo: Path) -> None:
+    by_command(demo, "echo theirs >x.txt; echo own >own.txt")
+    pending(demo, "")
+    write(demo, {"x.txt": "mine\n"})
+    record_decision(open_at(demo), "a", APPROVE)
+    configure(demo, landing__maxRounds="0")
+    execute(demo)
+    there = worktree(demo, "a")
+    marked = (there / "x.txt").read_text().splitlines()
+    assert [line[:7] for line in marked] == ["<<<<<<<", "mine", "=======", "theirs", ">>>>>>>"]
+    assert git(there, "status", "--short") == "AA x.txt\n?? own.txt"
+    # Whoever approves without a word of their own has it merged again.
+    person = Person([APPROVE])
+    execute(demo, person)
+    assert last(demo, "a").landing is LandingState.BLOCKED
+    assert person.checkpoints[-1].edited == ()
+    write(there, {"x.txt": "\n".join([*marked[1:], "more", ""])})
+    with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
+        record_decision(open_at(demo), "a", APPROVE)
+    write(there, {"x.txt": "both\n", "by hand.txt": "mine too\n"})
+    person = Person([APPROVE])
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert (person.checkpoints[0].edited, person.checkpoints[0].conflict) == (("by hand.txt", "x.txt"), None)
+    assert (demo / "x.txt").read_text() == "both\n"
+    assert git(demo, "status", "--short") == '?? "by hand.txt"\n?? own.txt\n?? x.txt'
+    undo_task(open_at(demo), "a")
+    assert (demo / "x.txt").read_text() == "mine\n"
+    redo_task(open_at(demo), "a")
+    assert (demo / "x.txt").read_text() == "both\n"
+
+
+def test_a_conflict_without_markers_is_resolved_by_git_add(demo: Path) -> None:
+    by_command(demo, "printf 'theirs\\0' >x.bin")
+    pending(demo, "")
+    write(demo, {"x.bin": "mine\0"})
+    record_decision(open_at(demo), "a", APPROVE)
+    configure(demo, landing__maxRounds="0")
+    execute(demo)
+    there = worktree(demo, "a")
+    git(there, "checkout", "--theirs", "x.bin")
+    assert record_decision(open_at(demo), "a", APPROVE).said == (
+        "with what was edited in its worktree after the run: x.bin",
+    )
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert (demo / "x.bin").read_text() == "theirs\0"
+
+
+def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo: Path) -> None:
+    pending(demo, "write x.txt one", "write y.txt two\nwrite z.txt three")
+    write(worktree(demo, "a"), {"x.txt": "better"})
+    write(worktree(demo, "b"), {"z.txt": "better"})
+    # By name: either may have ended first.
+    assert pending_checkpoint(open_at(demo), "a").edited == ("x.txt",)
+    record_decision(open_at(demo), "a", APPROVE)
+    result = record_decision(open_at(demo), "b", replace(APPROVE, only=("z.txt",)))
+    assert result.said == (
+        "with what was edited in its worktree after the run: z.txt",
+        f"left out, run {last(demo, 'b').id} keeps it: y.txt",
+    )
+    execute(demo)
+    assert git(demo, "status", "--short") == "?? x.txt\n?? z.txt"
+    assert [(demo / name).read_text() for name in ("x.txt", "z.txt")] == ["better", "better"]
+    assert git(demo, "show", f"refs/blackbird/runs/{last(demo, 'b').id}:head/y.txt") == "two"
+    undo_task(open_at(demo), "b")
+    assert git(demo, "status", "--short") == "?? x.txt"
+
+
+@pytest.mark.parametrize("fails", ["always", "merged"])
+def test_who_approves_in_spite_of_a_red_check_is_not_asked_again(demo: Path, fails: str) -> None:
+    command = {"always": "false", "merged": "! { [ -e x.txt ] && [ -e y.txt ]; }"}[fails]
+    configure(demo, check__command=command)
+    pending(demo, "write x.txt one\non-feedback write z.txt two")
+    write(demo, {"y.txt": "mine\n"})
+    person = Person([APPROVE] * 4)
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert len(person.checkpoints) == (1 if fails == "always" else 2)
+    assert (demo / "x.txt").exists()
+
+
+def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
+    configure(demo, check__command="[ ! -e y.txt ]")
+    put_plan(demo, leaf("a", "write x.txt one"))
+    write(demo, {"y.txt": "mine\n"})
+    person = Person([APPROVE])
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert [reasons for _, _, reasons in landings(person)] == [
+        ("the check fails on the merged files, and on your files without the change as well",),
+        (),
+    ]
 
 
 def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
@@ -519,6 +624,85 @@ def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
     undo_task(open_at(demo), "a")
     assert git(demo, "status", "--short") == "?? x.txt"
+
+
+def land_in_part(repo: Path) -> None:
+    """Leave things as after a system that refused the second file."""
+    pending(repo, "write x.txt one\nwrite y.txt two")
+    record_decision(open_at(repo), "a", APPROVE)
+    run, store = last(repo, "a"), store_at(repo)
+    merge = merge_change(open_at(repo), run).pair._asdict()
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(RunFields(landing_begun=True, landing_trees=merge)))
+    write(repo, {"x.txt": "one\n"})
+
+
+def note(repo: Path, fields: RunFields) -> None:
+    run, store = last(repo, "a"), store_at(repo)
+    with store.transaction() as transaction:
+        transaction.save_run(run.with_fields(fields))
+
+
+@pytest.mark.parametrize("is_rejected", [False, True])
+def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_rejected: bool) -> None:
+    land_in_part(demo)
+    if is_rejected:
+        note(demo, RunFields(landing=LandingState.BLOCKED).awaiting_decision("2026-01-01T00:00:00Z"))
+        with pytest.raises(RequestError, match="the change of a has landed in part"):
+            record_decision(open_at(demo), "a", REJECT)
+        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    undo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == ""
+    assert status(demo, "a") is Status.FAILED
+    assert create_task_branch(open_at(demo), "a", "kept").summary.files == ("x.txt", "y.txt")
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == ""
+    redo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+
+
+def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -> None:
+    commit(demo, {"b.txt": LINES})
+    put_plan(demo, leaf("a", "append a.txt more\nappend b.txt more"))
+    execute(demo)
+    for act, command, left in ((undo_task, "undo", 0), (redo_task, "redo", 2)):
+        killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
+        # Until one of both files is written.
+        assert any(len(git(demo, "status", "--short").splitlines()) == 1 for _ in killed)
+        report = build_overview(open_at(demo))
+        assert [next_verdict(run) for _, run in report.to_review] == [f"its {command} was interrupted"]
+        assert execute(demo).reason is StopReason.COMPLETED
+        assert len(git(demo, "status", "--short").splitlines()) == left
+        assert last(demo, "a").undo_begun is None
+
+
+@pytest.mark.parametrize(
+    ("there", "reason"),
+    [
+        ("ignored.txt", "a file that git ignores"),
+        ("ignored.txt/inside.txt", "a folder with files that git ignores"),
+    ],
+)
+def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
+    demo: Path, there: str, reason: str
+) -> None:
+    target = "ignored.txt" if "/" in there else "ignored.txt/new.txt"
+    by_command(demo, f"mkdir -p $(dirname {target}); echo theirs >{target}; echo a >a.new; git add -f .")
+    pending(demo, "")
+    write(demo, {there: "mine\n"})
+    person = Person([APPROVE])
+    execute(demo, person)
+    assert last(demo, "a").landing is LandingState.BLOCKED
+    ((_, _, (text,)),) = landings(person)
+    assert text.startswith(f"{target}: {reason}")
+    assert (demo / there).read_text() == "mine\n"
+    assert not (demo / "a.new").exists()
+    record_decision(open_at(demo), "a", replace(APPROVE, only=("a.new",)))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert (demo / "a.new").read_text() == "a\n"
+    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    undo_task(open_at(demo), "a")
+    assert not (demo / "a.new").exists()
 
 
 def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path) -> None:

@@ -1,13 +1,15 @@
 """Over random plans: whatever lands in whatever order, no line is lost, and none comes back.
 
 Every line is unique, so what must come out is known without merging: all lines that were written by what
-landed and by the person, less those that one of them removed. ``BLACKBIRD_EXAMPLES`` asks for more plans than
+landed and by the person, less those that one of them removed. A file that one of them made executable, known
+by its lines whatever its name is by then, still is. ``BLACKBIRD_EXAMPLES`` asks for more plans than
 the suite takes.
 """
 
 import os
 import random
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,11 +27,13 @@ from tests.controller.support import leaf, open_at, put_plan
 from tests.git.support import tree_of
 from tests.support import git
 
-EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "24"))  # read before the tests are sealed
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "48"))  # read before the tests are sealed
 SHARES = 4
 TASKS = 3
 LINES = 8
-FILE = 0o100644
+FILE, PROGRAM = 0o100644, 0o100755
+# What the name of a file that can be executed ends with here.
+STAR = "*"
 
 Files = dict[str, list[str]]
 
@@ -48,10 +52,10 @@ class Dice:
         return f"line {self.count}"
 
     def edit(self, files: Files) -> None:
-        """Add, remove or change lines, or add, remove or rename a file."""
+        """Add, remove or change lines, or add, remove, rename or make executable a file."""
         for _ in range(self.random.randint(1, 3)):
             names = sorted(files)
-            kind = self.random.choice("iiiirrrcad" if names else "a")
+            kind = self.random.choice("iiiirrrcxad" if names else "a")
             if kind == "a":
                 files[f"{self.random.choice(['', 'd/'])}new {self.line()}"] = [
                     self.line() for _ in range(LINES)
@@ -65,9 +69,29 @@ class Dice:
             elif kind == "r":
                 del lines[at : at + 1]
             elif kind == "c":
-                files[f"moved {self.line()}"] = files.pop(name)
+                star = STAR if name.endswith(STAR) else ""
+                files[f"moved {self.line()}{star}"] = files.pop(name)
+            elif kind == "x":
+                files[f"{plain(name)}{STAR}"] = files.pop(name)
             else:
                 self.dropped |= set(files.pop(name))
+
+
+def plain(name: str) -> str:
+    return name.removesuffix(STAR)
+
+
+def is_same(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether two files are one to git, whatever their names are: more than half of their lines are."""
+    both = set(one), set(other)
+    return 2 * len(both[0] & both[1]) > max(map(len, both))
+
+
+def made_programs(before: Files, after: Files) -> list[list[str]]:
+    """Return the files that are executable now and were not."""
+    known = [lines for name, lines in before.items() if name.endswith(STAR)]
+    programs = (lines for name, lines in after.items() if name.endswith(STAR))
+    return [lines for lines in programs if not any(is_same(lines, one) for one in known)]
 
 
 def lines_of(files: Files) -> set[str]:
@@ -84,14 +108,28 @@ class Story:
     added: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
+    programs: list[list[str]] = field(default_factory=list)
 
     def files(self, tree: str) -> Files:
         trees = TreeStore(self.workspace.repo)
         empty = trees.save({})
         return {
-            os.fsdecode(path): self._text(trees, entry).splitlines()
+            os.fsdecode(path) + (STAR if entry.mode == PROGRAM else ""): self._text(trees, entry).splitlines()
             for path in trees.changed_paths(empty, tree)
             if (entry := trees.entry(tree, path)) is not None and path != b".gitignore"
+        }
+
+    def there(self) -> Files:
+        """Return what is in the worktree, as ``files`` would."""
+        own = (".git", ".blackbird", ".gitignore", "blackbird.plan.json")
+        places = (
+            place for each in self.top.iterdir() if each.name not in own for place in [each, *each.glob("*")]
+        )
+        return {
+            str(file.relative_to(self.top))
+            + (STAR if os.access(file, os.X_OK) else ""): file.read_text().splitlines()
+            for file in places
+            if file.is_file()
         }
 
     def _text(self, trees: TreeStore, entry: TreeEntry) -> str:
@@ -99,28 +137,31 @@ class Story:
 
     def tree(self, files: Files, base: str) -> str:
         trees = TreeStore(self.workspace.repo)
-        edits: dict[bytes, TreeEntry | None] = dict.fromkeys(map(os.fsencode, self.files(base)))
+        edits: dict[bytes, TreeEntry | None] = {os.fsencode(plain(name)): None for name in self.files(base)}
         for name, lines in files.items():
             blob = trees.objects.create_blob("".join(f"{line}\n" for line in lines).encode())
-            edits[os.fsencode(name)] = TreeEntry(FILE, str(blob))
+            mode = PROGRAM if name.endswith(STAR) else FILE
+            edits[os.fsencode(plain(name))] = TreeEntry(mode, str(blob))
         return trees.edited(base, edits)
 
     def note(self, before: Files, after: Files) -> None:
         self.added |= lines_of(after) - lines_of(before)
         self.removed |= lines_of(before) - lines_of(after)
+        self.programs += [lines for name, lines in after.items() if name.endswith(STAR)]
 
     def person_edits(self) -> None:
-        before = self.files(tree_of(self.top))
+        before = self.there()
         after = {name: [*lines] for name, lines in before.items()}
         self.dice.edit(after)
         self.note(before, after)
-        for name in before.keys() - after.keys():
+        for name in {*map(plain, before)} - {*map(plain, after)}:
             (self.top / name).unlink()
         for name, lines in after.items():
             if lines != before.get(name):
-                path = self.top / name
+                path = self.top / plain(name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_text("".join(f"{line}\n" for line in lines))
+                path.chmod(0o755 if name.endswith(STAR) else 0o644)
 
     def record(self, name: str, base: str, head: str) -> Run:
         fields = RunFields(
@@ -171,15 +212,21 @@ class Story:
 
 
 def redone(files: Files, before: Files, after: Files) -> Files:
-    """Return files with the lines that a change added, and without those that it removed."""
+    """Return files with what a change added, lines and programs, and without the lines that it removed."""
     added, removed = lines_of(after) - lines_of(before), lines_of(before) - lines_of(after)
     there = lines_of(files)
     left = {name: [line for line in lines if line not in removed] for name, lines in files.items()}
     for name, lines in after.items():
         missing = [line for line in lines if line in added and line not in there]
         if missing:
-            left[name] = [*left.get(name, []), *missing]
-    return {name: lines for name, lines in left.items() if lines}
+            here = next((one for one in left if plain(one) == plain(name)), name)
+            left[here] = [*left.get(here, []), *missing]
+    programs = made_programs(before, after)
+    return {
+        f"{plain(name)}{STAR}" if any(is_same(lines, one) for one in programs) else name: lines
+        for name, lines in left.items()
+        if lines
+    }
 
 
 def one(seed: int) -> None:
@@ -208,14 +255,17 @@ def one(seed: int) -> None:
                 story.person_edits()
             elif step == "l" and at_work:
                 story.lands(*at_work.pop(dice.random.randrange(len(at_work))))
-        final = story.files(tree_of(top))
+        final = story.there()
         expected = story.added - story.removed
         assert expected <= lines_of(final) <= expected | dice.dropped
         assert sum(map(len, final.values())) == len(lines_of(final))
+        for name, lines in final.items():
+            if any(is_same(lines, one) for one in story.programs):
+                assert name.endswith(STAR), name
+        assert story.programs or not any(name.endswith(STAR) for name in final)
         git(top, "reflog", "expire", "--expire=now", "--all")
         git(top, "prune", "--expire=now")
-        for run in story.runs:
-            git(top, "ls-tree", "-r", run.head_tree or "")
+        git(top, "rev-list", "--objects", "--quiet", *(run.head_tree or "" for run in story.runs))
 
 
 @pytest.mark.parametrize("share", range(SHARES))

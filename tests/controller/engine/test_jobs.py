@@ -16,6 +16,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, LandingEnded, RunEnded, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
+from tests.cli.ui.test_plain_and_json import run as cli_run
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -217,6 +218,10 @@ def test_a_fault_of_one_task_stops_no_other(project: Path) -> None:
         execute(project, person)
     assert sorted(landed(person)) == ["a", "c"]
     assert status(project, "b") is Status.TODO
+    # It is told when it happens, and not again.
+    told = cli_run(project, "execute", "--no-input")
+    assert told.returncode == 1
+    assert told.stderr.count("is in the place of the worktree of b") == 1
 
 
 def test_what_was_begun_in_place_goes_on_there(project: Path) -> None:

@@ -18,7 +18,8 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.plan.edit import NewTask, add_task, delete_task, init_plan
+from git_blackbird.controller.plan.deletion import delete_task
+from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.entities.decision import Decision

@@ -11,16 +11,19 @@ import pytest
 
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.controller.core.workspace import hold_controller
+from git_blackbird.controller.plan.deletion import delete_as_shown, delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     NewTask,
     add_deps,
     add_task,
-    delete_task,
+    change_deps,
     edit_task,
+    move_beside,
     move_task,
     remove_deps,
     set_deps,
 )
+from git_blackbird.controller.plan.outcomes import deletion_lines
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
@@ -171,6 +174,49 @@ def test_places_that_are_refused(family: Path) -> None:
         'unknown id "pp"',
         "did you mean p?",
     )
+
+
+def test_a_task_is_moved_beside_another_wherever_that_stands_by_now(family: Path) -> None:
+    workspace = open_at(family)
+    set_deps(workspace, "q", [])
+    assert move_beside(workspace, "q", "a", is_before=True).place == TreePosition(P, 0)
+    assert move_beside(workspace, "q", "a").place == TreePosition(P, 1)
+    assert not move_beside(workspace, "q", "a").is_changed
+    assert move_beside(workspace, "a", "p").place == TreePosition(None, 1)
+    assert refused(lambda: move_beside(workspace, "a", "a"))[0] == "a cannot be moved beside itself"
+    assert refused(lambda: move_beside(workspace, "p", "q"))[0] == "hierarchy cycle detected: p -> p"
+
+
+def test_dependencies_that_two_people_change_are_merged(repo: Path) -> None:
+    put_plan(repo, task("a"), task("b"), task("c"), task("d", deps=("a", "b")))
+    base = plan_of(repo).tasks[TaskId("d")].deps
+    set_deps(open_at(repo), "d", ["b", "c"])
+    wanted = (TaskId("a"), TaskId("c"))
+    assert change_deps(open_at(repo), "d", base, wanted).after.deps == ("c",)
+
+
+def test_a_deletion_is_seen_before_it_is_carried_out(repo: Path) -> None:
+    put_plan(
+        repo, task("p", children=("a",)), task("a", parent="p"), task("user", deps=("a",)), task("other")
+    )
+    record(repo, run("a"))
+    before = (repo / "blackbird.plan.json").read_bytes()
+    shown = preview_deletion(open_at(repo), "p")
+    assert (repo / "blackbird.plan.json").read_bytes() == before
+    assert list(deletion_lines(shown)) == [
+        "would delete p and 1 task below it: a",
+        "would remove it from the dependencies of: user",
+        "  kept: 1 run of a (git blackbird runs a)",
+        "it needs --cascade-children and --force",
+    ]
+    add_deps(open_at(repo), "other", ["p"])
+    assert refused(lambda: delete_as_shown(open_at(repo), shown)) == (
+        "the plan changed meanwhile: deleting p would have other consequences",
+        "nothing was changed; look at them again",
+    )
+    delete_as_shown(open_at(repo), preview_deletion(open_at(repo), "p"))
+    assert sorted(plan_of(repo).tasks) == ["other", "user"]
+    assert [task.deps for task in plan_of(repo).tasks.values()] == [(), ()]
 
 
 def test_a_task_called_root_is_not_taken_for_the_top(repo: Path) -> None:

@@ -20,7 +20,8 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.plan.edit import NewTask, add_task, delete_task, edit_task
+from git_blackbird.controller.plan.deletion import delete_task
+from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview

@@ -89,6 +89,21 @@ def test_a_descendant_that_left_the_group_cannot_hang_us(repo: Path, tmp_path: P
     (tmp_path / "release").touch()
 
 
+def test_ctrl_c_at_the_moment_when_git_starts_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    held, program = tmp_path / "held", tmp_path / "bin" / "git"
+    os.mkfifo(held)
+    program.write_text(f"#!/bin/sh\nexec 9<>'{held}'\nkill -INT $PPID\nexec sleep 600\n")
+    program.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    for _ in range(20):
+        with pytest.raises(KeyboardInterrupt):
+            run_git(["status"], cwd=tmp_path, environ=environ)
+        with pytest.raises(OSError, match="No such device"):
+            # There is no reader of the pipe any more.
+            os.open(held, os.O_WRONLY | os.O_NONBLOCK)
+
+
 def test_git_missing_is_a_clear_128(repo: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "PATH": str(tmp_path / "nothing")}
     with pytest.raises(UnusableError) as caught:

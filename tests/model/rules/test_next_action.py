@@ -262,3 +262,13 @@ def test_a_decision_on_a_failed_run_is_due() -> None:
     assert next_action(PlanState(plan, {TaskId("a"): History((failed,))}), CallScope()) == PendingDecision(
         plan.tasks[TaskId("a")], failed
     )
+
+
+def test_a_leaf_that_names_no_file_of_what_is_at_work_starts_first() -> None:
+    prompts = {"a": "write f.txt", "b": "append to f.txt", "c": "write g.txt"}
+    plan = plan_of(*(replace(task(name), prompt=prompt) for name, prompt in prompts.items()))
+    state, at_work = PlanState(plan, {}), CallScope(busy=frozenset({TaskId("a")}))
+    assert next_action(state, at_work) == StartTask(plan.tasks[TaskId("c")])
+    busy = replace(at_work, busy=at_work.busy | {TaskId("c")})
+    assert next_action(state, busy) == StartTask(plan.tasks[TaskId("b")])
+    assert next_action(state, CallScope()) == StartTask(plan.tasks[TaskId("a")])

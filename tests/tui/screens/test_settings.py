@@ -270,7 +270,7 @@ def test_the_agent_chosen_here_is_a_layer_and_settings_count_at_the_next_start(p
     configure(planned, agent="claude")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("n")
+        await pilot.press("o")
         await at(app, pilot, ChoiceModal)
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: app.chosen_agent == "demo")
@@ -284,7 +284,7 @@ def test_the_agent_chosen_here_is_a_layer_and_settings_count_at_the_next_start(p
         await pilot.press("1", "enter")
         await wait_for(pilot, shows(app, f"{STOP} = true"))
         await pilot.press("escape", "e")
-        await wait_for(pilot, shows(app, "Task review checkpoint"))
+        await wait_for(pilot, shows(app, "ACTION REQUIRED"))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: not app.runner.is_busy)
 

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from textual.events import Key, Paste
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList, TextArea
+from textual.widgets import Input, TextArea
 
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen, QuestionScreen, RequestScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driver import drive, is_over, see, wait_for
@@ -40,7 +41,7 @@ def test_what_is_typed_at_the_checkpoint_is_a_change_request(pending: Path) -> N
         assert await type_at(app, pilot, "3", *"please @t1", "enter") == "please @t1\n"
         await pilot.press("escape")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        assert app.screen.query_one(OptionList).highlighted == 2
+        assert app.screen.query_one(ChoiceRow).cursor == 2
         # The keys of the list may be letters of the text, and a digit its beginning.
         assert await type_at(app, pilot, *"just 1") == "please @t1\njust 1"
         await pilot.press("escape")

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.widgets.live_log import OutputTail
+from git_blackbird.tui.widgets.log_queue import OutputTail
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread, race_externa
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.decisions.record import UnresolvedError, record_decision
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.reviews.change import reopen_reviews
@@ -88,7 +88,7 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
             )
     except GitStoppedError:
         return _left_open_stop(run)
-    except (ApprovalRefusedError, LockedError) as error:
+    except (ApprovalRefusedError, UnresolvedError, LockedError) as error:
         for note in error_notes(error):
             engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
@@ -97,7 +97,7 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
         return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, state, run)
     if result.decided is not None:
         engine.ui.notify(result.decided)
-    for text in result.deferred:
+    for text in result.said:
         inform(engine.ui, text, run.task_id)
     for text in result.warnings:
         warn(engine.ui, text, run.task_id)

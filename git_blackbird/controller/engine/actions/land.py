@@ -6,15 +6,17 @@ from git_blackbird.controller.decisions.landing import (
     UNSTEADY,
     ChangeGoneError,
     Landing,
+    land,
+    listed,
+    merge_change,
+    take_missing_snapshot,
+)
+from git_blackbird.controller.decisions.sent_back import (
     block,
     check_reason,
     conflict_reason,
     is_check_waived,
-    land,
-    listed,
-    merge_change,
     send_back,
-    take_missing_snapshot,
     unresolved_reason,
 )
 from git_blackbird.controller.engine.actions.check import run_check
@@ -22,7 +24,7 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.cli_hints import EXECUTE
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
@@ -30,6 +32,7 @@ from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
 
 _TRIES = 5
+_RED_ANYWAY = "the check fails on the merged files, and on your files without the change as well"
 
 
 async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
@@ -90,11 +93,15 @@ def _finish(
 ) -> LandingEnded | None:
     workspace, run = engine.workspace, action.run
     if landing.left:
-        return block(workspace, run, listed(landing.left))
+        way_out = task_command("decide", run.task_id, " --approve --files PATH")
+        hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
+        return block(workspace, run, f"{listed(landing.left)}{hint}")
     if landing.merge.conflicts:
         return send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
     if check is not None and check.outcome is CheckOutcome.FAILED:
         return send_back(workspace, run, check_reason(check), landing.pair)
+    if check is not None and check.outcome is CheckOutcome.FAILED_BEFORE:
+        return block(workspace, run, _RED_ANYWAY, check)
     if check is not None and check.outcome is CheckOutcome.BROKEN:
         return block(workspace, run, f"the check of the merged files is broken: {check.reason}", check)
     return land(workspace, state, action.task, run, landing)

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.decisions.checkpoint import change_of
-from git_blackbird.controller.engine.engine import BegunElsewhereError, Engine
+from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.engine.stops import interrupted_stop, undeliverable_stop
 from git_blackbird.controller.plan.status_changes import reset_task
@@ -54,7 +55,7 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     if is_work_deferred(workspace, engine.ui, task.id):
         return None
     try:
-        engine.require_not_elsewhere(task.id)
+        require_not_elsewhere(engine.workspace, task.id)
         return await _start(engine, state, task)
     except (BegunElsewhereError, TaskLockedError) as error:
         if engine.scope.only == frozenset({task.id}):
@@ -86,7 +87,7 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
     await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
-    engine.require_not_elsewhere(task.id)
+    require_not_elsewhere(engine.workspace, task.id)
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
         state = workspace.plan_state()

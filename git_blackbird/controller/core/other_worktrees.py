@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import BlackbirdError
+from git_blackbird.errors import BlackbirdError, LockedError
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Task
@@ -30,6 +30,19 @@ class RunElsewhere(NamedTuple):
         if self.run.is_pending:
             return f"a decision on run {self.run.id} is pending in {self.place}"
         return f"run {self.run.id} (process {self.run.pid}) works on it in {self.place}"
+
+
+_ELSEWHERE = "finish it in that worktree, or retry it there to give it up"
+
+
+class BegunElsewhereError(LockedError):
+    """A task has begun in another worktree of the repository, and does not start twice."""
+
+
+def require_not_elsewhere(workspace: Workspace, task_id: TaskId) -> None:
+    """Raise BegunElsewhereError for a task that has begun in another worktree."""
+    for other in runs_elsewhere(workspace, {task_id}):
+        raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)
 
 
 def runs_elsewhere(

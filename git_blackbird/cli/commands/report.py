@@ -1,0 +1,25 @@
+"""The command report: what was done, proven and spent, and what waits."""
+
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.report import report_lines
+from git_blackbird.controller.queries.report import build_report, save_page
+from git_blackbird.errors import ExitCode
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.model.base.system import gc_paused
+
+
+def report(call: CommandContext, *, since: str | None, page: str | None) -> ExitCode:
+    workspace = call.workspace
+    with gc_paused():
+        found = build_report(workspace, since)
+    if page is None:
+        call.lines(report_lines(found, call.columns_less(2)))
+    else:
+        from git_blackbird.cli.render.report_page import render_page  # noqa: PLC0415  # only a page pays for it
+
+        save_page(workspace, page, render_page(found))
+        call.print(f"wrote {render_path(page)}")
+    call.data("report:ReportOutput", found, page=page)
+    call.warn_records(found.faults, found.unconfirmed)
+    call.warn_problems(workspace)
+    return ExitCode.OK

@@ -1,0 +1,93 @@
+"""The plan as a picture: layers of tasks, from left to right what unblocks what."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.layers import Edge, LayeredGraph
+
+MOST_TASKS = 200
+_ROWS = 14
+_WIDTH, _HEIGHT = 190.0, 38.0
+_ACROSS, _DOWN = 56.0, 12.0
+# Between the columns of one layer, which no edge has to cross.
+_NARROW = 14.0
+_MARGIN = 8.0
+_COLUMNS = 27
+_SIGNS = {
+    Status.DONE: "\N{CHECK MARK}",
+    Status.IN_PROGRESS: "\N{BLACK RIGHT-POINTING TRIANGLE}",
+    Status.QUEUED: "\N{BLACK RIGHT-POINTING TRIANGLE}",
+    Status.WAITING_USER: "?",
+    Status.FAILED: "\N{MULTIPLICATION SIGN}",
+    Status.SKIPPED: "\N{EN DASH}",
+}
+
+
+class _Point(NamedTuple):
+    x: float
+    y: float
+
+
+def draw_plan(plan: Plan, graph: LayeredGraph) -> str:
+    """Draw the graph of a plan, and say what is left out."""
+    places = _places(graph)
+    width = max((place.x + _WIDTH for place in places.values()), default=0.0) + _MARGIN
+    height = max((place.y + _HEIGHT for place in places.values()), default=0.0) + _MARGIN
+    parts = [
+        *(_edge(edge, places) for edge in graph.edges),
+        *(part for task_id, place in places.items() for part in _node(plan.tasks[task_id], place)),
+    ]
+    return picture(width, height, "The plan: what unblocks what", parts)
+
+
+def remark_on(graph: LayeredGraph) -> str:
+    """Say what the picture leaves out."""
+    said = "From left to right, each task after what it needs; a line that others imply is left out."
+    if graph.left_out:
+        shown = sum(map(len, graph.layers))
+        said += (
+            f" {counted(shown, 'task')} of {shown + graph.left_out}: those of this report, then open ones."
+        )
+    return said
+
+
+def _places(graph: LayeredGraph) -> Mapping[TaskId, _Point]:
+    """Give each task a place; a long layer takes several columns."""
+    places: dict[TaskId, _Point] = {}
+    x = _MARGIN
+    for layer in graph.layers:
+        columns = -(-len(layer) // _ROWS)
+        rows = -(-len(layer) // columns)
+        for number, task_id in enumerate(layer):
+            column, row = divmod(number, rows)
+            left = x + column * (_WIDTH + _NARROW)
+            places[task_id] = _Point(left, _MARGIN + row * (_HEIGHT + _DOWN))
+        x += columns * (_WIDTH + _NARROW) - _NARROW + _ACROSS
+    return places
+
+
+def _edge(edge: Edge, places: Mapping[TaskId, _Point]) -> str:
+    start, end = places[edge.first], places[edge.then]
+    x, y = start.x + _WIDTH, start.y + _HEIGHT / 2
+    across = max((end.x - x) / 2, _ACROSS / 2)
+    to = end.y + _HEIGHT / 2
+    curve = f"M{x:.1f} {y:.1f}C{x + across:.1f} {y:.1f} {end.x - across:.1f} {to:.1f} {end.x:.1f} {to:.1f}"
+    return f'<path d="{curve}" class="edge"/>'
+
+
+def _node(task: Task, place: _Point) -> Iterator[str]:
+    kind = STATUS_CLASSES[task.status]
+    tip = f"{escape(task.id)} ({task.status.value}): {escape(task.title)}"
+    yield f"<g><title>{tip}</title>"
+    yield box(place.x, place.y, _WIDTH, _HEIGHT, f"node {kind}" + ("" if task.is_leaf else " parent"))
+    yield box(place.x, place.y, 5, _HEIGHT, f"bar {kind}")
+    yield label(place.x + 12, place.y + 16, fitted(task.id, _COLUMNS - 3), "name")
+    yield label(place.x + 12, place.y + 31, fitted(task.title, _COLUMNS), "small")
+    if sign := _SIGNS.get(task.status):
+        yield label(place.x + _WIDTH - 16, place.y + 16, sign, f"sign {kind}")
+    yield "</g>"

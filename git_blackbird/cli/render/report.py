@@ -1,0 +1,154 @@
+"""The text of ``report``, and the words that its page shares."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
+from git_blackbird.controller.queries.attention import counts_text
+from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask, Spent
+from git_blackbird.messages.display.format import (
+    counted,
+    format_cost,
+    format_moment,
+    render_duration,
+    short_number,
+)
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.check import CheckOutcome
+
+MAX_TASKS = 100
+GONE = "no longer in the plan"
+NO_AGENT = "no agent"
+TASK_HEADINGS = ("Task", "Runs", "Took", "Tokens", "Cost", "Check", "Reviews", "Decision", "Title")
+AGENT_HEADINGS = ("Agent", "Runs", "Took", "Tokens", "Cost")
+_LONGEST_WHY = 200
+CHECK_WORDS = {
+    CheckOutcome.DUE: "due",
+    CheckOutcome.PASSED: "passed",
+    CheckOutcome.FAILED: "failed",
+    CheckOutcome.FAILED_BEFORE: "failed before",
+    CheckOutcome.BROKEN: "broken",
+}
+
+
+def report_lines(report: Report, columns: int | None) -> Iterator[str]:
+    """Write the report; ``columns`` is how wide an indented line may be."""
+    yield click.style(title_text(report), bold=True)
+    yield from summary_lines(report)
+    yield from render_section("done", _task_lines(report.done, columns))
+    yield from render_section("worked on, not done", _task_lines(report.undone, columns, has_status=True))
+    yield from render_section("spent", _agent_lines(report.agents, columns))
+    yield from render_section("waits for you", _waiting_lines(report, columns))
+
+
+def period_text(report: Report) -> str:
+    """Say of which time the report is."""
+    until = f"until {format_moment(report.until)}"
+    return until if report.since is None else f"since {format_moment(report.since)}, {until}"
+
+
+def title_text(report: Report) -> str:
+    """Name the repository and the time."""
+    return f"{clean_line(report.repository)}, {period_text(report)}"
+
+
+def summary_lines(report: Report) -> Iterator[str]:
+    """Sum it up in a few lines."""
+    if plan := counts_text(report.overview):
+        yield f"plan: {plan}"
+    yield f"done: {counted(len(report.done), 'task')}; proven: {proven_text(report)}"
+    yield f"spent: {spent_text(report.spent)}"
+    yield f"waiting for you: {len(report.waiting) or 'nothing'}"
+
+
+def proven_text(report: Report) -> str:
+    """Say what checks and reviews say of what is done."""
+    checks = [f"{number} {CHECK_WORDS[outcome]}" for outcome, number in report.checks.items()]
+    unchecked = len(report.done) - sum(report.checks.values())
+    if checks and unchecked:
+        checks.append(f"{unchecked} not run")
+    reviews = [f"{number} {clean_line(verdict)}" for verdict, number in report.reviews.items()]
+    parts = [
+        f"checks: {', '.join(checks)}" if checks else "no checks",
+        f"reviews: {', '.join(reviews)}" if reviews else "no reviews",
+    ]
+    return "; ".join(parts)
+
+
+def spent_text(spent: Spent) -> str:
+    """Say what runs took in one line."""
+    parts = [counted(spent.runs, "run"), render_duration(spent.seconds)]
+    if spent.tokens:
+        parts.append(f"{short_number(spent.tokens)} tokens")
+    if spent.cost_usd is not None:
+        parts.append(format_cost(spent.cost_usd))
+    return ", ".join(parts)
+
+
+def spent_fields(spent: Spent) -> tuple[str, str, str, str]:
+    """Return what runs took as fields of a table."""
+    return (
+        str(spent.runs),
+        render_duration(spent.seconds),
+        short_number(spent.tokens) if spent.tokens else "-",
+        format_cost(spent.cost_usd),
+    )
+
+
+def task_fields(task: ReportedTask) -> tuple[str, ...]:
+    """Return a task as a row under ``TASK_HEADINGS``."""
+    return (
+        clean_line(task.id),
+        *(spent_fields(task.spent) if task.runs else ("-",) * 4),
+        "-" if task.check is None else CHECK_WORDS[task.check],
+        clean_line(task.reviews or "-"),
+        clean_line(task.decision or "-"),
+        clean_line(task.title) if task.status else GONE,
+    )
+
+
+def agent_fields(agent: AgentSpent) -> tuple[str, ...]:
+    """Return what the runs of an agent took as a row under ``AGENT_HEADINGS``."""
+    return (clean_line(agent.agent) or NO_AGENT, *spent_fields(agent.spent))
+
+
+def task_rows(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> list[tuple[str, ...]]:
+    """Return a table of tasks with its headings, without columns in which nothing is known of any."""
+    headings = [*TASK_HEADINGS[:1], *(["Status"] if has_status else []), *TASK_HEADINGS[1:]]
+    rows = []
+    for task in tasks:
+        name, *fields = task_fields(task)
+        word = "-" if task.status is None else task.status.value
+        rows.append([name, *([word] if has_status else []), *fields])
+    columns = [column for column in zip(headings, *rows, strict=True) if set(column[1:]) != {"-"}]
+    return list(zip(*columns, strict=True))
+
+
+def _task_lines(
+    tasks: Sequence[ReportedTask], columns: int | None, *, has_status: bool = False
+) -> Iterator[str]:
+    if tasks:
+        headings, *rows = task_rows(tasks, has_status=has_status)
+        table = render_table([_headings(headings), *rows], columns)
+        yield from bounded(table, MAX_TASKS + 1, " (--json has all)")
+
+
+def _headings(words: Iterable[str]) -> list[Cell | str]:
+    return [Cell(word, bold=True) for word in words]
+
+
+def _agent_lines(agents: Sequence[AgentSpent], columns: int | None) -> list[str]:
+    rows = [list(agent_fields(agent)) for agent in agents]
+    return render_table([_headings(AGENT_HEADINGS), *rows], columns) if rows else []
+
+
+def _waiting_lines(report: Report, columns: int | None) -> Iterator[str]:
+    for item in report.waiting[:MAX_TASKS]:
+        task = report.plan.tasks.get(item.task_id)
+        title = "" if task is None else f"  {clean_line(task.title)}"
+        why = f" ({clean_line(item.why, _LONGEST_WHY)})" if item.why else ""
+        yield truncate(f"{clean_line(item.task_id)}{title}: {item.what}{why}", columns)
+        yield f"    {item.command}"
+    if len(report.waiting) > MAX_TASKS:
+        yield f"and {len(report.waiting) - MAX_TASKS} more (`git blackbird status`)"

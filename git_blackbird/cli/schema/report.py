@@ -1,0 +1,69 @@
+"""Output of ``report``."""
+
+from collections.abc import Mapping
+
+from git_blackbird.cli.schema.base import DataOutput, StepView, View, field
+from git_blackbird.controller.queries.report import Report
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.check import CheckOutcome
+from git_blackbird.model.entities.status import Status
+
+
+class SpentView(View):
+    """What runs took."""
+
+    runs: int = field("How many there were, reviews included.")
+    seconds: float = field("How long they took, one after the other.")
+    input_tokens: int = field("Tokens read.")
+    output_tokens: int = field("Tokens written.")
+    cached_tokens: int = field("Of those read, how many came from a cache.")
+    cost_usd: float | None = field("What they cost, as far as agents report it; null where none does.")
+
+
+class ReportedTaskView(View):
+    """A task that was worked on."""
+
+    task: TaskId = field("The task.", "id")
+    title: str = field("Its title; empty where it left the plan.")
+    status: Status | None = field("How it stands; null where it left the plan.")
+    spent: SpentView = field("What its runs took.")
+    check: CheckOutcome | None = field("What the user's check says of its change.")
+    reviews: str | None = field("What its reviewers say of its change.")
+    decision: str | None = field("What was decided on it; of a parent, what its review says.")
+
+
+class AgentSpentView(View):
+    """What the runs of one agent took."""
+
+    agent: str = field("The agent.")
+    spent: SpentView = field("What its runs took.")
+
+
+class WaitingView(StepView):
+    """Something that waits for a person."""
+
+    task: TaskId = field("The task.", "task_id")
+    what: str = field("What waits.")
+    why: str = field("Why; empty where nothing is known.")
+
+
+def _counts(report: Report) -> dict[Status, int]:
+    return {status: report.overview.counts[status] for status in Status}
+
+
+class ReportOutput(DataOutput, schema_name="report"):
+    """What was done, what is proven of it, what it cost, and what waits."""
+
+    since: str | None = field("From when on; null for everything.")
+    until: str = field("When it was made.")
+    page: str | None = field("The file that the page was written to.")
+    counts: Mapping[Status, int] = field("How many leaves of the plan have each status.", using=_counts)
+    done: tuple[ReportedTaskView, ...] = field("Tasks that are done.")
+    undone: tuple[ReportedTaskView, ...] = field("Tasks that were worked on and are not done.")
+    checks: Mapping[CheckOutcome, int] = field(
+        "How many of those done have which verdict of the user's check."
+    )
+    reviews: Mapping[str, int] = field("How many of those done have which verdict of their reviewers.")
+    spent: SpentView = field("What all runs took.")
+    agents: tuple[AgentSpentView, ...] = field("What the runs of each agent took.")
+    waiting: tuple[WaitingView, ...] = field("What waits for a person.")

@@ -1,0 +1,144 @@
+"""Where a change does not land: it goes back to the session that made it, or to a person (DESIGN.md 13)."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_blackbird.controller.core.status_sync import update_run
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.runs.merged_places import bring_merge, unresolved_text
+from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.messages.outgoing.prompts import (
+    render_conflict_request,
+    render_merged_check_request,
+    render_unresolved_request,
+)
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.history import runs_in_change
+from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
+from git_blackbird.model.rules.reviews import BY_LANDING, count_requests
+from git_blackbird.model.views.events import LandingEnded
+
+
+class Reason(NamedTuple):
+    """Why a change does not land: for people, and what the session is told; with a check that fails."""
+
+    text: str
+    request: str
+    check: CheckResult | None = None
+
+
+_RED = frozenset({CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN})
+
+
+def is_check_waived(run: Run) -> bool:
+    """Whether a person approved the change knowing that its check does not pass, alone or merged."""
+    is_red = run.check is not None and run.check.outcome in _RED
+    is_known = is_red or (run.landing is LandingState.BLOCKED and run.landing_check is not None)
+    return is_known and run.decision_state in APPROVALS
+
+
+def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
+    """Leave it to a person what is to become of a change that could not land."""
+    now = workspace.environment.timestamp()
+    fields = RunFields(
+        landing=LandingState.BLOCKED,
+        landing_reason=reason,
+        landing_check=check or run.landing_check,
+        escalated=True,
+    )
+    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
+    return LandingEnded(run.task_id, saved, reasons=(reason,))
+
+
+def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
+    """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
+
+    ``merged`` are the user's worktree without the change and with it: session and person find these files in
+    the task's worktree.
+    """
+    history = workspace.store.records.history(run.task_id)
+    sent = count_requests(runs_in_change(history), run, BY_LANDING)
+    most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
+    trees = None if merged is None else merged._asdict()
+    if sent >= most or obstacle is not None:
+        if merged is not None and reason.check is None:
+            _show_merge(workspace, run, merged)
+        why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
+        return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", reason.check)
+    if merged is not None:
+        save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
+    now = workspace.environment.timestamp()
+    fields = RunFields(landing_trees=trees, landing_check=reason.check)
+
+    def request(stored: Run) -> Run:
+        return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
+
+    saved = update_run(workspace, run, request)
+    return LandingEnded(run.task_id, saved, reasons=(reason.text,))
+
+
+def _show_merge(workspace: Workspace, run: Run, merged: TreePair) -> None:
+    """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
+    place = place_of(workspace, run)
+    if place is not None:
+        with suppress(BlackbirdError):  # the change is as it was, and can be merged again
+            bring_merge(workspace, run, place.repo, merged.base)
+
+
+def _way_out(run: Run, reason: Reason) -> str:
+    if reason.check is not None:
+        return ""
+    folder = task_command("worktrees open", run.task_id)
+    return f"; resolve it in its worktree (`{folder}`) or in yours, and approve"
+
+
+def conflict_reason(merge: TreeMerge) -> Reason:
+    """Return the reason of a merge with conflicts."""
+    text = f"it conflicts with your worktree in {_named(merge.conflicts)}"
+    return Reason(text, render_conflict_request(merge.conflicts, merge.messages))
+
+
+def check_reason(check: CheckResult) -> Reason:
+    """Return the reason of a check that fails on the merged files."""
+    return Reason("the check fails on the merged files", render_merged_check_request(check), check)
+
+
+def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
+    """Return the reason of a conflict that has not been resolved; None without any.
+
+    Files with the markers of a merge never land. What git could not mark is resolved by whatever was done
+    since, or by a person's approval.
+    """
+    left = () if run.change_elsewhere is None else left_markers(workspace.repo, run.change_elsewhere)
+    left = left or _left_as_merged(workspace, run)
+    return Reason(unresolved_text(left), render_unresolved_request(left)) if left else None
+
+
+def _left_as_merged(workspace: Workspace, run: Run) -> tuple[bytes, ...]:
+    """Return the conflicts that a session was sent if it left all files as git had."""
+    if run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS:
+        return ()
+    earlier = runs_in_change(workspace.store.records.history(run.task_id))
+    sent_back = (
+        one
+        for one in reversed(earlier)
+        if one.requested_by == BY_LANDING and one.landing_check is None and one.landing_trees is not None
+    )
+    conflicted = next(sent_back, None)
+    if conflicted is None or conflicted.id == run.id or conflicted.change_elsewhere is None:
+        return ()
+    base, head = conflicted.change_elsewhere
+    (merge,) = merge_trees(workspace.repo, base, [((conflicted.landing_trees or {})["base"], head)])
+    return merge.conflicts if run.head_tree == merge.tree else ()
+
+
+def _named(paths: Iterable[bytes]) -> str:
+    return ", ".join(path.decode(errors="replace") for path in paths)

@@ -1,0 +1,63 @@
+"""What changes of the plan led to, or would, in the words that every interface uses."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from git_blackbird.controller.plan.deletion import DeleteResult
+from git_blackbird.controller.plan.edit import EditResult, MoveResult
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.plan_edits import FIELD_NAMES
+
+DEADLOCK_HINT = "a parent is done when its children are: remove one of these dependencies"
+
+
+def deadlock_text(deadlock: Sequence[TaskId]) -> str:
+    """Name tasks that no agent would ever be started on."""
+    return f"these wait for one another forever: {' -> '.join(deadlock)}"
+
+
+def edit_line(result: EditResult) -> str:
+    """Say which fields of a task were changed."""
+    named = ", ".join(FIELD_NAMES[name] for name in result.fields)
+    return f"updated {result.task_id}: {named}" if named else f"{result.task_id} is unchanged"
+
+
+def moved_task_lines(result: MoveResult) -> Iterator[str]:
+    """Say what a move led to."""
+    yield f"moved {result.task_id}" if result.is_changed else f"{result.task_id} is already there"
+    yield from _followed_lines(result.followed)
+    if result.not_undone:
+        yield f"  not reset, although they depend on it: {', '.join(result.not_undone)}"
+    if result.recreated:
+        named = ", ".join(result.recreated)
+        yield f"  tasks at the top are ordered by createdAt, which was changed for: {named}"
+
+
+def deletion_lines(result: DeleteResult) -> Iterator[str]:
+    """Say what a deletion took along, or would."""
+    would = result.is_dry_run
+    first, *others = result.task_ids
+    if not would:
+        yield f"deleted {counted(len(result.task_ids), 'task')}"
+    else:
+        below = f" and {counted(len(others), 'task')} below it: {', '.join(others)}" if others else ""
+        yield f"would delete {first}{below}"
+    if result.detached:
+        what = "would remove it" if would else "removed"
+        yield f"{what} from the dependencies of: {', '.join(result.detached)}"
+    for run_id in result.dropped:
+        yield f"  the decision due on run {run_id} {'would be' if would else 'is'} dropped"
+    for task_id, runs in result.runs.items():
+        what = f"{counted(len(runs), 'run')} of {task_id}"
+        yield f"  kept: {what} ({task_command('runs', task_id)})"
+    yield from _followed_lines(result.followed)
+    if would and result.options:
+        yield f"it needs {' and '.join(result.options)}"
+
+
+def _followed_lines(followed: Mapping[TaskId, Status]) -> Iterator[str]:
+    if followed:
+        named = ", ".join(f"{task_id} ({status.value})" for task_id, status in followed.items())
+        yield f"  also changed: {named}"

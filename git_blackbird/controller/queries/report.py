@@ -1,0 +1,318 @@
+"""What was done since some time, what is proven of it, what it cost, and what waits (DESIGN.md 17)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.attention import AttentionItem, attention_items
+from git_blackbird.controller.queries.status import StatusReport, build_overview
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.messages.display.format import format_decision, run_seconds
+from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.entities.check import CheckOutcome
+from git_blackbird.model.entities.history import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import Run, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.changed_records import changed_records
+from git_blackbird.storage.files import replace_durably
+
+_NANOSECONDS = 1_000_000_000
+# Clocks differ between machines: a file may seem older than what it tells of.
+_SLACK_NANOSECONDS = 86_400 * _NANOSECONDS
+_MAX_AGE = "--max-age="
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What runs took: their number, seconds, tokens, and dollars.
+
+    ``cost_usd`` is None where no agent reports any.
+    """
+
+    runs: int = 0
+    seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Spent") -> "Spent":
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Spent(
+            self.runs + other.runs,
+            self.seconds + other.seconds,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+def total_of(parts: Iterable[Spent]) -> Spent:
+    """Add up what was spent."""
+    return reduce(add, parts, Spent())
+
+
+class ReportedRun(NamedTuple):
+    """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
+
+    ``check`` and ``reviews`` are what is proven of its change, ``decision`` is what became of it, in a word.
+    """
+
+    id: RunId
+    task_id: TaskId
+    run_type: RunType
+    provider: str
+    status: RunStatus
+    began: int
+    spent: Spent
+    check: CheckOutcome | None
+    reviews: str | None
+    decision: str
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is no review."""
+        return self.run_type in {RunType.EXECUTE, RunType.MANUAL}
+
+
+@dataclass(frozen=True)
+class ReportedTask:
+    """A task that was worked on, and its runs, oldest first; ``status`` is None if it left the plan."""
+
+    id: TaskId
+    title: str
+    status: Status | None
+    runs: tuple[ReportedRun, ...]
+
+    @cached_property
+    def spent(self) -> Spent:
+        """What all its runs took."""
+        return total_of(run.spent for run in self.runs)
+
+    @property
+    def last(self) -> ReportedRun | None:
+        """The run that tells how its change stands: of a parent its review."""
+        work = [run for run in self.runs if run.is_work]
+        return (work or self.runs or (None,))[-1]
+
+    @property
+    def check(self) -> CheckOutcome | None:
+        """What the user's check says of the change."""
+        return None if self.last is None else self.last.check
+
+    @property
+    def reviews(self) -> str | None:
+        """What the reviewers say of the change, in a word."""
+        return None if self.last is None else self.last.reviews
+
+    @property
+    def decision(self) -> str | None:
+        """What was decided, or what the review of a parent says; None where nothing was."""
+        return None if self.last is None or self.last.decision == "-" else self.last.decision
+
+
+class AgentSpent(NamedTuple):
+    """What the runs of one agent took."""
+
+    agent: str
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report on one worktree from ``since``, None for all of it, until ``until``.
+
+    ``tasks`` are in plan order, those that left the plan last; ``agents`` begin with the dearest.
+    """
+
+    repository: str
+    since: str | None
+    until: str
+    plan: Plan
+    overview: StatusReport
+    tasks: tuple[ReportedTask, ...]
+    agents: tuple[AgentSpent, ...]
+    waiting: tuple[AttentionItem, ...]
+    faults: tuple[RecordError, ...]
+    unconfirmed: tuple[UnconfirmedRecord, ...]
+
+    @property
+    def done(self) -> tuple[ReportedTask, ...]:
+        """The tasks that are done."""
+        return tuple(task for task in self.tasks if task.status is Status.DONE)
+
+    @property
+    def undone(self) -> tuple[ReportedTask, ...]:
+        """The tasks that were worked on and are not done."""
+        return tuple(task for task in self.tasks if task.status is not Status.DONE)
+
+    @property
+    def spent(self) -> Spent:
+        """What all runs took."""
+        return total_of(part.spent for part in self.agents)
+
+    @property
+    def checks(self) -> Mapping[CheckOutcome, int]:
+        """How many of the tasks that are done have which verdict of the user's check."""
+        found = [task.check for task in self.done]
+        return {outcome: found.count(outcome) for outcome in CheckOutcome if outcome in found}
+
+    @property
+    def reviews(self) -> Mapping[str, int]:
+        """How many of the tasks that are done have which verdict of their reviewers."""
+        found = [task.reviews for task in self.done if task.reviews is not None]
+        return {verdict: found.count(verdict) for verdict in sorted(set(found))}
+
+
+def build_report(workspace: Workspace, since: str | None = None) -> Report:
+    """Report on everything that began, ended or was decided ``since`` a time, in git's words.
+
+    Raises RequestError for a time that is none, UnusableError when there is no plan to be read.
+    """
+    now = workspace.environment.timestamp()
+    moment = None if since is None else parse_since(workspace, since)
+    state = workspace.plan_state()
+    overview = build_overview(workspace, state)
+    reading = _Reading(now, moment or 0)
+    for found in changed_records(workspace.store, (moment or 0) - _SLACK_NANOSECONDS):
+        reading.take(found)
+    return Report(
+        repository=workspace.paths.state_root.name,
+        since=None if moment is None else format_timestamp(moment),
+        until=now,
+        plan=state.plan,
+        overview=overview,
+        tasks=tuple(_tasks(state, reading)),
+        agents=_agents(reading),
+        waiting=tuple(attention_items(overview)),
+        faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
+        unconfirmed=tuple(dict.fromkeys((*overview.unconfirmed, *reading.unconfirmed))),
+    )
+
+
+def parse_since(workspace: Workspace, when: str) -> int:
+    """Return the moment that git reads in a text, as ``git log --since`` does, in nanoseconds.
+
+    Raises RequestError where that is not in the past: what git cannot read, it takes for now.
+    """
+    now = workspace.environment.now()
+    said = workspace.repo.git("rev-parse", f"--since={when}").out.decode(errors="replace").strip()
+    seconds = said.removeprefix(_MAX_AGE)
+    moment = int(seconds) * _NANOSECONDS if seconds.isdecimal() else now
+    if moment // _NANOSECONDS >= now // _NANOSECONDS:
+        raise RequestError(
+            f"git reads no time in the past in {quoted(when)}",
+            hint="for instance yesterday, midnight, '2 days ago', 2026-01-31 or '2026-01-31 18:00'",
+        )
+    return moment
+
+
+def save_page(workspace: Workspace, name: str, page: str) -> Path:
+    """Write a page to a file of the user's, whole or not at all. Raises UnusableError."""
+    path = workspace.environment.cwd / name
+    try:
+        replace_durably(path, page.encode(errors="replace"))
+    except OSError as error:
+        raise UnusableError(f"cannot write {name}: {error.strerror}") from error
+    return path
+
+
+class _Reading:
+    """What is kept of the records while they are read: of each only what is reported."""
+
+    def __init__(self, now: str, since: int) -> None:
+        self._now = now
+        self._since = since
+        self.runs: dict[TaskId, list[ReportedRun]] = {}
+        self.faults: list[RecordError] = []
+        self.unconfirmed: list[UnconfirmedRecord] = []
+
+    def take(self, found: Run | RecordError | UnconfirmedRecord) -> None:
+        if isinstance(found, RecordError):
+            self.faults.append(found)
+        elif isinstance(found, UnconfirmedRecord):
+            self.unconfirmed.append(found)
+        elif found.status is RunStatus.RUNNING or _last_moment(found) >= self._since:
+            self.runs.setdefault(found.task_id, []).append(_reported(found, self._now))
+
+    def is_reported(self, timestamp: str) -> bool:
+        return _moment(timestamp) >= self._since
+
+    def sorted_runs(self, task_id: TaskId) -> tuple[ReportedRun, ...]:
+        return tuple(sorted(self.runs.get(task_id, ()), key=lambda run: (run.began, run.id)))
+
+
+def _last_moment(run: Run) -> int:
+    """Return when the last thing happened to a run; 0 if that is unknown."""
+    times = (run.started_at, run.completed_at, run.decision_resolved_at, run.landed_at, run.undone_at)
+    return max(_moment(text) for text in times)
+
+
+def _moment(text: str | None) -> int:
+    try:
+        return parse_timestamp(text or "")
+    except ValueError:
+        return 0
+
+
+def _reported(run: Run, now: str) -> ReportedRun:
+    usage = run.usage
+    spent = Spent(
+        1,
+        max(run_seconds(run, now) or 0.0, 0.0),
+        0 if usage is None else usage.input_tokens,
+        0 if usage is None else usage.output_tokens,
+        0 if usage is None else usage.cached_tokens,
+        run.cost_usd,
+    )
+    return ReportedRun(
+        run.id,
+        run.task_id,
+        run.run_type,
+        run.provider,
+        run.status,
+        _moment(run.started_at),
+        spent,
+        None if run.check is None else run.check.outcome,
+        None if run.merged_review is None else overall_word(merged_or_none(run)),
+        format_decision(run),
+    )
+
+
+def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
+    plan = state.plan
+    for _, task in plan.walk():
+        if task.id in reading.runs or _was_done_by_hand(state, task, reading):
+            yield ReportedTask(task.id, task.title, task.status, reading.sorted_runs(task.id))
+    for task_id in sorted(reading.runs.keys() - plan.tasks.keys()):
+        yield ReportedTask(task_id, "", None, reading.sorted_runs(task_id))
+
+
+def _was_done_by_hand(state: PlanState, task: Task, reading: _Reading) -> bool:
+    """Whether a leaf without any run was set to done in the time that is reported."""
+    is_done = task.is_leaf and task.status is Status.DONE
+    return is_done and task.id not in state.histories and reading.is_reported(task.updated_at)
+
+
+def _agents(reading: _Reading) -> tuple[AgentSpent, ...]:
+    parts: dict[str, list[Spent]] = {}
+    for run in (run for runs in reading.runs.values() for run in runs):
+        parts.setdefault(run.provider, []).append(run.spent)
+    totals = [AgentSpent(agent, total_of(spent)) for agent, spent in parts.items()]
+    return tuple(sorted(totals, key=lambda one: (-(one.spent.cost_usd or 0), -one.spent.tokens, one.agent)))

@@ -1,0 +1,71 @@
+"""The merge of a task's change with the user's worktree, with its conflicts, in the task's worktree."""
+
+from collections.abc import Iterable
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
+from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.merging import merge_trees
+from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
+from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.run import Run
+
+_SECOND = 1_000_000_000
+
+
+def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -> None:
+    """Bring a task's worktree to what its change and the user's worktree ``base`` make together.
+
+    Files that somebody edited since the run stay as they are. HEAD comes last, so that it can be repeated.
+    Raises SnapshotError, WriteBackError, GitError.
+    """
+    change = run.change_elsewhere
+    if change is None or base_tree(linked) == base:
+        return
+    (merge,) = merge_trees(linked, change.base, [(base, change.head)])
+    earlier = load_run_ref(linked, run.id, "landing-merge")
+    known = [change.head, run.head_tree or change.head, *(() if earlier is None else (earlier.head,))]
+    trees = TreeStore(linked)
+    paths = frozenset[bytes]().union(*(trees.changed_paths(tree, merge.tree) for tree in known))
+    expected = take_signatures(linked, paths)
+    now = snapshot(workspace.working_in(linked), since=change.head).tree
+    untouched = [
+        path
+        for path in expected
+        if trees.entry(now, path) in {trees.entry(tree, path) for tree in (*known, merge.tree)}
+    ]
+    wanted = trees.edited(now, {path: trees.entry(merge.tree, path) for path in untouched})
+    save_run_ref(workspace.repo, run.id, base, merge.tree, "landing-merge")
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    write_paths(linked, now, wanted, expected, timeout_seconds=seconds)
+    move_base(linked, base_commit(workspace, run.task_id, base), merge.unmerged)
+
+
+def merge_in(run: Run, linked: Repository) -> TreePair | None:
+    """Return the merge that the worktree of a run was brought to, with what it stands on; None if to none."""
+    merged = load_run_ref(linked, run.id, "landing-merge")
+    return merged if merged is not None and base_tree(linked) == merged.base else None
+
+
+def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
+    """Write the commit that the worktree of a task stands on. Raises UnusableError."""
+    at = head(workspace.repo).commit
+    parents = () if at is None else (at,)
+    message = f"The files that {task_id} begins with\n"
+    return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
+
+
+def conflict_text(workspace: Workspace, change: TreePair | None) -> str | None:
+    """Name the files of a change that have markers of a merge of ours; None if none has."""
+    left = () if change is None else left_markers(workspace.repo, change)
+    return unresolved_text(left) if left else None
+
+
+def unresolved_text(paths: Iterable[bytes]) -> str:
+    """Say that files of a merge are left as git left them."""
+    return f"the conflict in {', '.join(path.decode(errors='replace') for path in paths)} is not resolved"

@@ -1,0 +1,205 @@
+"""What the actions that edit the plan do, and what an execution shows before it starts."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.engine.dry_run import DryRun, forecast
+from git_blackbird.controller.plan.deletion import delete_as_shown, preview_deletion
+from git_blackbird.controller.plan.edit import (
+    TOP_OF_PLAN,
+    EditResult,
+    MoveResult,
+    NewTask,
+    add_task,
+    change_deps,
+    edit_task,
+    move_beside,
+    move_task,
+)
+from git_blackbird.controller.plan.editor import edit_in_editor
+from git_blackbird.controller.plan.outcomes import deadlock_text, deletion_lines, edit_line, moved_task_lines
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.forms.form_draft import FilledForm
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.config import Config
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.rules.plan_edits import TaskFields, fields_of, merge_fields
+from git_blackbird.tui.context import AppContext
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.plan_edit import (
+    DeleteScreen,
+    DepsScreen,
+    LinesScreen,
+    MoveScreen,
+    Place,
+    named,
+)
+from git_blackbird.tui.screens.task_form import TaskForm
+from git_blackbird.tui.widgets.choices import ChoiceItem
+
+_MOST_STEPS = 500
+
+
+class PlanCommands:
+    """Edits the plan of one application, which shows the BlackbirdError of each."""
+
+    def __init__(self, app: AppContext) -> None:
+        self._app = app
+
+    async def add(self, task: Task | None) -> None:
+        """Ask where a new task is to stand, then for what is written of it."""
+        parent = None
+        if task is not None:
+            place = await self._app.ask(ChoiceModal("Where should the new task stand?", _new_places(task)))
+            if place is None:
+                return
+            parent = place.removeprefix(TOP_OF_PLAN) or None
+        workspace = await self._open()
+        where = "at the top of the plan" if parent is None else f"below {parent}"
+        draft = self._app.drafts.form(None)
+        screen = TaskForm(f"New task {where}", TaskFields(""), draft, partial(_add, workspace, parent))
+        added = await self._app.ask(screen)
+        if added is not None:
+            self._app.poll()
+            self._app.main.plan_tree.select(added.id)
+            self._say(f"added {added.id}")
+
+    async def edit(self, task: Task) -> None:
+        """Ask for what is written of a task, in a form or in the editor."""
+        workspace, _, now = await self._read(task)
+        title = f"Edit {named(now)}"
+        draft = self._app.drafts.form(now.id)
+        save = partial(_edit, workspace, now.id)
+        editing = partial(self._edit_in_editor, workspace, now.id)
+        result = await self._app.ask(TaskForm(title, fields_of(now), draft, save, editing))
+        if result is not None:
+            self._say_edited(result)
+
+    def _edit_in_editor(self, workspace: Workspace, task_id: TaskId) -> None:
+        """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
+        with self._app.lend_terminal():
+            result = edit_in_editor(workspace, task_id, lambda _: False)
+        self._say_edited(result)
+
+    async def delete(self, task: Task) -> None:
+        """Show what a deletion takes along, and delete what was shown."""
+        workspace = await self._open()
+        shown = await asyncio.to_thread(preview_deletion, workspace, task.id)
+        lines = [StyledLine(line) for line in deletion_lines(shown) if not line.startswith("it needs")]
+        screen = DeleteScreen(task, lines, partial(delete_as_shown, workspace, shown))
+        deleted = await self._app.ask(screen)
+        if deleted is not None:
+            self._say(*deletion_lines(deleted))
+
+    async def move(self, task: Task) -> None:
+        """Ask where a task is to stand."""
+        workspace, plan, now = await self._read(task)
+        moved = await self._app.ask(MoveScreen(plan, now, partial(_move, workspace, now.id)))
+        if moved is not None:
+            self._say(*moved_task_lines(moved), deadlock=moved.deadlock)
+
+    async def deps(self, task: Task) -> None:
+        """Ask what must be done before a task."""
+        workspace, plan, now = await self._read(task)
+        result = await self._app.ask(DepsScreen(plan, now, partial(change_deps, workspace, now.id)))
+        if result is not None:
+            self._say_edited(result)
+
+    async def agree_to_execute(self) -> bool:
+        """Show what an execute would start, by which agent and with which rights, and ask."""
+        workspace = await self._open()
+        foreseen = await asyncio.to_thread(forecast, workspace, (), None)
+        lines = list(_execution_lines(workspace, foreseen))
+        return await self._app.ask(LinesScreen("Execute", lines, "starts it")) is True
+
+    async def _open(self) -> Workspace:
+        workspace = await asyncio.to_thread(self._app.open_workspace)
+        workspace.require_settings()
+        return workspace
+
+    async def _read(self, task: Task) -> tuple[Workspace, Plan, Task]:
+        """Read the plan as it is now: the one that is drawn may be a second old."""
+        workspace = await self._open()
+        plan = await asyncio.to_thread(workspace.store.plan)
+        return workspace, plan, find_task(plan, task.id)
+
+    def _say_edited(self, result: EditResult) -> None:
+        self._say(edit_line(result), deadlock=result.deadlock)
+
+    def _say(self, *lines: str, deadlock: tuple[TaskId, ...] | None = None) -> None:
+        """Show what became of a change, and the plan with it."""
+        faults = () if deadlock is None else (deadlock_text(deadlock),)
+        self._app.poll()
+        self._app.log_and_notify("\n".join((*lines, *faults)), is_good=not faults)
+
+
+def _new_places(task: Task) -> list[ChoiceItem[str]]:
+    """Return the places for a new task, each as ``/`` with its parent, or alone for the top."""
+    beside = f"Beside {task.id}, the last of them"
+    items = [ChoiceItem(f"{TOP_OF_PLAN}{task.parent or ''}", beside, clean_line(task.title))]
+    if task.parent is not None:
+        items.append(ChoiceItem(TOP_OF_PLAN, "At the top of the plan"))
+    return [*items, ChoiceItem(f"{TOP_OF_PLAN}{task.id}", f"Below {task.id}", clean_line(task.title))]
+
+
+def _add(workspace: Workspace, parent: str | None, form: FilledForm) -> Task:
+    wanted = form.wanted
+    new = NewTask(
+        wanted.title,
+        form.task_id,
+        wanted.description,
+        wanted.prompt,
+        wanted.notes,
+        wanted.acceptance_criteria,
+        parent,
+    )
+    return add_task(workspace, new)
+
+
+def _edit(workspace: Workspace, task_id: TaskId, form: FilledForm) -> EditResult:
+    return edit_task(workspace, task_id, partial(merge_fields, form.base, form.wanted))
+
+
+def _move(workspace: Workspace, task_id: TaskId, place: Place) -> MoveResult:
+    beside = place.behind or place.before
+    if beside is not None:
+        return move_beside(workspace, task_id, beside, is_before=place.behind is None)
+    return move_task(workspace, task_id, f"{TOP_OF_PLAN}{place.parent or ''}")
+
+
+def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledLine]:
+    config, steps = workspace.config, list(foreseen.steps)
+    yield from (StyledLine(f"{name:<9}{text}") for name, text in _terms(workspace, config))
+    yield StyledLine("")
+    number = counted(len(steps), "step") if steps else "nothing would be started"
+    yield StyledLine(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
+    for count, (what, task) in enumerate(steps[:_MOST_STEPS], start=1):
+        yield StyledLine(f"{count:>4}. {what}{named(task)}")
+    if len(steps) > _MOST_STEPS:
+        yield StyledLine(f"      and {len(steps) - _MOST_STEPS} more", Style.FAINT)
+    if foreseen.stop is not None:
+        yield StyledLine("")
+        texts = (*foreseen.stop.text.splitlines(), *render_next_steps(foreseen.stop))
+        yield from (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
+
+
+def _terms(workspace: Workspace, config: Config) -> Iterator[tuple[str, str]]:
+    """Say who works, with which rights, on how many tasks at once, where, and when it stops."""
+    rights = {
+        "claude": f", permission mode {config.claude.permission_mode}",
+        "codex": f", sandbox {config.codex.sandbox}",
+        "command": f": {clean_line(config.command.run or 'no command is set')}",
+    }
+    yield "Agent", f"{config.agent}{rights.get(config.agent, '')}"
+    jobs = config.execution.jobs
+    where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"
+    yield "Jobs", f"{jobs}, {where}"
+    stops = "after each task" if config.execution.stop_after_each_task else "where someone must decide"
+    yield "Stops", stops
+    yield "Reviews", config.reviews.mode
+    yield "Check", clean_line(workspace.check_command) or "none"

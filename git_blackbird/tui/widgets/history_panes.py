@@ -1,0 +1,51 @@
+"""What is read of a task's past when someone looks at it: its runs, and the diff of its change or a run."""
+
+from collections.abc import Callable
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.diff import change_pair
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.runs_pane import RunsPane
+
+
+class HistoryPanes:
+    """The panes of runs and diffs; ``open_workspace`` gives the workspace of the moment."""
+
+    def __init__(self, open_workspace: Callable[[], Workspace]) -> None:
+        self.runs = RunsPane(open_workspace, id="runs")
+        self.diff = DiffPane(id="diff")
+        self._open_workspace = open_workspace
+        self._shown: tuple[TaskId, History] | None = None
+
+    def show_change(self, task_id: TaskId, history: History) -> None:
+        """Show the diff of a task's change, unless one of this task as it is now is shown already."""
+        shown_id, shown = self._shown or (None, None)
+        if shown_id != task_id or shown is not history:
+            self._shown = task_id, history
+            latest = history.latest
+            self.diff.annotate(None, None if latest is None else merged_or_none(latest))
+            _ = self.diff.run_worker(
+                lambda: self._find(task_id, history), thread=True, exclusive=True, group="find"
+            )
+
+    def show_diff_of(self, run: Run) -> None:
+        """Show what one run changed, until another task is looked at."""
+        if run.tree_pair is None:
+            self.diff.show_text(f"run {run.id} has no pair of snapshots to compare")
+        else:
+            self.diff.read(self._open_workspace(), run.tree_pair)
+
+    def _find(self, task_id: TaskId, history: History) -> None:
+        workspace = self._open_workspace()
+        try:
+            pair = change_pair(workspace, history, task_id)
+        except BlackbirdError as error:
+            self.diff.app.call_from_thread(self.diff.show_text, clean_line(error.message))
+        else:
+            self.diff.app.call_from_thread(self.diff.read, workspace, pair)

@@ -1,0 +1,197 @@
+"""The runs of a task, newest first, and what the agent of each did."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+from textual.worker import get_current_worker
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.runs import RunList, runs_of_task, saved_outputs
+from git_blackbird.controller.queries.transcripts import saved_steps
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.events import render_step
+from git_blackbird.messages.display.format import format_cost, format_decision, format_moment
+from git_blackbird.messages.display.reviews import merged_lines, result_lines
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.history import RecordError
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.tui.widgets.bars import StatusBar
+from git_blackbird.tui.widgets.line_view import WrappedView, section
+from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
+
+_POLL_SECONDS = 1.0
+_MAX_FAULTS = 3
+_LONGEST_FAULT = 300
+_MAX_LINES = 5_000
+_MAX_OUTPUT = 1_000_000
+_NOTHING = RunList((), ())
+
+
+class RunsPane(ScrollsText, Vertical):
+    """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor.
+
+    ``open_workspace`` gives the workspace of the moment. ``run_list`` takes the focus.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_BINDINGS, Binding("v", "view", "Diff")]
+
+    class Chosen(Message):
+        """The diff of a run is wanted."""
+
+        def __init__(self, run: Run) -> None:
+            super().__init__()
+            self.run = run
+
+    def __init__(self, open_workspace: Callable[[], Workspace], *, id: str) -> None:  # noqa: A002  # as every widget
+        super().__init__(id=id)
+        self.run_list = OptionList(id="runs-of-task")
+        self._log = WrappedView(id="log-of-run")
+        self._faults = StatusBar(id="unreadable")
+        self._open_workspace = open_workspace
+        self._task_id: TaskId | None = None
+        self._list = _NOTHING
+        self._read_id: RunId | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._faults
+        yield self.run_list
+        yield self._log
+
+    @property
+    def read_widget(self) -> WrappedView:
+        return self._log
+
+    def on_mount(self) -> None:
+        """Start polling: runs start and end while this is shown."""
+        self.set_interval(_POLL_SECONDS, self.poll)
+
+    def show_task(self, task_id: TaskId | None) -> None:
+        """Show the runs of a task."""
+        if task_id != self._task_id:
+            self._task_id, self._read_id = task_id, None
+            self._show_runs(task_id, _NOTHING)
+            self.poll()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._read(self._list.runs[event.option_index])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_view()
+
+    def action_view(self) -> None:
+        """Ask for the diff of the run under the cursor."""
+        index = self.run_list.highlighted
+        if index is not None:
+            self.post_message(self.Chosen(self._list.runs[index]))
+
+    def poll(self) -> None:
+        """Look for what changed, if this is shown."""
+        if self._task_id is not None and self.display:
+            self._poll(self._task_id, self._list, self._read_id)
+
+    @work(thread=True, exclusive=True, group="poll")
+    def _poll(self, task_id: TaskId, known: RunList, read_id: RunId | None) -> None:
+        """Read what may have changed, in a thread."""
+        try:
+            found = runs_of_task(self._open_workspace(), task_id, None)
+        except BlackbirdError as error:
+            lines = [StyledLine(clean_line(error.message), Style.WARNING)]
+            self.app.call_from_thread(self.read_widget.show, lines)
+            return
+        if (found.runs, found.faults) != (known.runs, known.faults) or not found.runs:
+            self.app.call_from_thread(self._show_runs, task_id, found)
+            return
+        for run in found.runs:
+            if run.id == read_id and run.status is RunStatus.RUNNING:
+                self.app.call_from_thread(self._read, run)
+
+    def _show_runs(self, task_id: TaskId | None, found: RunList) -> None:
+        """Show changed runs, with the cursor on the same run."""
+        if not self.is_attached or task_id != self._task_id:
+            return
+        self._list = found
+        self._faults.show_text(_unreadable(found.faults))
+        chosen = next((index for index, run in enumerate(found.runs) if run.id == self._read_id), 0)
+        self.run_list.set_options([Option(_title(run)) for run in found.runs])
+        if found.runs:
+            self.run_list.highlighted = chosen
+        else:
+            none = "none of its runs can be read" if found.faults else "it has no runs"
+            self.read_widget.show([StyledLine(none, Style.FAINT)])
+
+    @work(thread=True, exclusive=True, group="read")
+    def _read(self, run: Run) -> None:
+        """Read a log in a thread: it may be large."""
+        try:
+            lines = list(_log_lines(self._open_workspace(), run))
+        except BlackbirdError as error:
+            lines = [StyledLine(clean_line(error.message), Style.WARNING)]
+        if not get_current_worker().is_cancelled:
+            self.app.call_from_thread(self._show, run, lines)
+
+    def _show(self, run: Run, lines: Sequence[StyledLine]) -> None:
+        """Show a log from its beginning; one that is shown already keeps its scroll position."""
+        if self.is_attached and run.task_id == self._task_id:
+            self.read_widget.show(lines, run.id)
+            self._read_id = run.id
+
+
+def _unreadable(faults: Sequence[RecordError]) -> str:
+    lines = [f"{fault.path}: {fault.what}" for fault in faults[:_MAX_FAULTS]]
+    more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
+    return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
+
+
+def _title(run: Run) -> Text:
+    """What became of a run first, its id last: on a narrow pane the line is cut."""
+    said = (
+        f"{run.run_type} {run.status}, {format_decision(run)}, {clean_line(run.provider)}, "
+        f"{format_cost(run.cost_usd)}  {format_moment(run.started_at)}"
+    )
+    return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")
+
+
+def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
+    """Yield error, findings and the last steps of a run; without steps, what its agent printed."""
+    if run.error:
+        yield StyledLine(clean_line(run.error), Style.WARNING)
+    yield from section("Found", map(StyledLine, result_lines(run)))
+    yield from section("Reviews", map(StyledLine, merged_lines(run)))
+    steps = deque(
+        (line for step in saved_steps(workspace, run) for line in _step_lines(step)), maxlen=_MAX_LINES
+    )
+    heading = f"Log, its last {_MAX_LINES} lines" if len(steps) == _MAX_LINES else "Log"
+    yield from section(heading, steps) if steps else _printed_lines(workspace, run)
+
+
+def _step_lines(step: Progress) -> Iterator[StyledLine]:
+    if step.kind is ProgressKind.SAYS:
+        yield from map(StyledLine, strip_controls(step.text).strip().splitlines())
+    elif step.kind is not ProgressKind.SPENDS:
+        yield StyledLine(render_step(step), Style.FAINT)
+
+
+def _printed_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
+    for stream in saved_outputs(workspace, run):
+        tail, size = bytearray(), 0
+        for piece in stream.pieces:
+            tail, size = (tail + piece)[-_MAX_OUTPUT:], size + len(piece)
+        lines = strip_controls(tail.decode(errors="replace")).splitlines()
+        if tail:
+            is_cut = size > _MAX_OUTPUT or len(lines) > _MAX_LINES
+            yield StyledLine(f"{stream.name}, its last lines" if is_cut else stream.name, Style.HEADING)
+            yield from map(StyledLine, lines[-_MAX_LINES:])
