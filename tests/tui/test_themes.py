@@ -18,6 +18,7 @@ from tests.support import git
 from tests.tui.driver import drive, screen_text, wait_for
 
 READABLE = 4.5
+STYLE_SHEET = BlackbirdApp.CSS_PATH
 GOOD = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
@@ -71,6 +72,20 @@ def test_every_word_can_be_read(theme: Theme) -> None:
         }
         assert not too_faint
     assert contrast(Color.parse(colors["background"]), Color.parse(colors["warning"])) >= READABLE
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT])
+def test_every_word_of_a_diff_can_be_read(theme: Theme) -> None:
+    colors = {**theme.to_color_system().generate(), **theme.variables}
+    rules = re.findall(r"\.diff--([a-z-]+) \{\n    background: \$(\w+) (\d+)%;", STYLE_SHEET.read_text())
+    assert {name for name, _, _ in rules} == {"added", "removed", "added-part", "removed-part", "cursor"}
+    for name, tint, percent in rules:
+        # What was changed within a line has no colours of its language.
+        kinds = [] if name.endswith("-part") else ["primary", "secondary", "warning", "error", "success"]
+        words = [Color.parse(colors[word]) for word in ("foreground", *(f"text-{kind}" for kind in kinds))]
+        for ground in ("background", "surface"):
+            mixed = Color.parse(colors[ground]).blend(Color.parse(colors[tint]), int(percent) / 100)
+            assert min(contrast(word, mixed) for word in words) >= READABLE, (name, ground)
 
 
 def contrast(one: Color, other: Color) -> float:

@@ -136,7 +136,7 @@ def _facts(old: str, fields: dict[str, str], is_binary: bool) -> Iterator[str]: 
     if "old mode" in fields:
         modes = fields["old mode"], fields.get("new mode", "")
         was, is_now = map(_kind, modes)
-        yield f"mode changed from {modes[0]} to {modes[1]}: it was {was}, now it is {is_now}"
+        yield f"mode {modes[0]} -> {modes[1]}: {was}, now {is_now}"
     for name, word in (("new file mode", "added"), ("deleted file mode", "deleted")):
         if fields.get(name, "100644") != "100644":
             yield f"{word} as {_kind(fields[name])} (mode {fields[name]})"

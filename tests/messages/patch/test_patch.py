@@ -83,7 +83,7 @@ def test_whatever_happened_to_a_file_is_said_in_words(repo: Path) -> None:
             "mode",
             None,
             "mode changed",
-            ("mode changed from 100644 to 100755: it was a file, now it is an executable file",),
+            ("mode 100644 -> 100755: a file, now an executable file",),
             0,
             0,
         ),

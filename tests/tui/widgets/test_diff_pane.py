@@ -136,7 +136,7 @@ SPLIT = f"""\
     a binary file: its content is not shown
 ▾ run.sh  +1 -1  renamed
     renamed from old, 90% the same
-    mode changed from 100644 to 100755: it was a file, now it is an executable file
+    mode 100644 -> 100755: a file, now an executable file
     @@ -1 +1 @@
    1 - echo ^[[31mred                                                │   1 + echo total^M
 {BLANK}│       no newline at the end of the file"""
