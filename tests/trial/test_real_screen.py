@@ -59,14 +59,14 @@ def test_a_task_is_watched_changed_as_asked_and_approved(
         if tells_on_the_way:
             await see(app, pilot, " tokens")
         seen.set()
-        await see(app, pilot, "A greet.py  +1 -0", "It greets.")
+        await see(app, pilot, "  A greet.py ", "It greets.")
         assert ("cost $" in screen_text(app)) == tells_on_the_way
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         await pilot.press(*"Say goodbye.", "ctrl+s")
         await see(app, pilot, "2 runs together", "It parts.")
         await pilot.press("enter")
-        await see(app, pilot, "1 task: 1 done", "every task is done")
+        await see(app, pilot, "] 1/1 · ", "every task is done")
 
     drive(trial.repo, session, SIZE)
     records = trial.records("greet")

@@ -210,7 +210,7 @@ def test_help_names_the_command_of_every_action(planned: Path) -> None:
         await pilot.press("escape")
         await wait_for(pilot, lambda: "Keys" not in screen_text(app))
 
-    drive(planned, session, (110, 50))
+    drive(planned, session, (110, 90))
 
 
 def test_the_palette_performs_what_it_finds(planned: Path) -> None:

@@ -160,6 +160,6 @@ def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[i
                 await wait_for(pilot, lambda size=(width, height): fits(app, *size))  # type: ignore[misc]
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
-        await wait_for(pilot, lambda: screen_text(app).splitlines()[-1].endswith("? Help q Quit"))
+        await wait_for(pilot, lambda: screen_text(app).splitlines()[-1].endswith("demo"))
 
     drive(planned, session, size)

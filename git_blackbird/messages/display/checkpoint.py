@@ -1,7 +1,7 @@
 """The lines of a checkpoint; user interfaces only add colours."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from git_blackbird.messages.display.events import render_reason
@@ -104,6 +104,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
 
 def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
     """Return the same without files and snippets, for where the whole diff stands beside it."""
+    if checkpoint.pair is not None:
+        checkpoint = replace(checkpoint, summary=checkpoint.summary.model_copy(update={"cut": ()}))
     return [
         *_head(checkpoint),
         *_findings(checkpoint),

@@ -39,9 +39,8 @@ from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.mention_editor import PathLister
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
-_KEYS = (
-    "enter chooses, tab goes on, v diff, ][ files, nN hunks, m read, o leave out, ? keys, esc leaves it open"
-)
+_KEYS = "enter chooses, tab next pane, v diff, ][ files, m read, o leave out, ? all keys, esc leaves it open"
+_DIFF_KEYS = "c comments, v range, / searches, ][ files, nN hunks, m read, o leave out, ? keys, esc overview"
 _AFTER_REQUEST = ", i since your request, I all"
 _STACKED_BELOW = 80
 _SHORT_BELOW = 18
@@ -76,7 +75,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         path_lister: PathLister,
         marks: ReviewMarks,
     ) -> None:
-        super().__init__(TITLE, _KEYS if checkpoint.since_request is None else _KEYS + _AFTER_REQUEST)
+        super().__init__(TITLE, _KEYS)
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._drafts = drafts
@@ -122,7 +121,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def on_mount(self) -> None:
         self.set_focus(self._choices)
-        self._diff.annotate(self._comments, self.checkpoint.merged)
+        since = self.checkpoint.since_request
+        self._diff.annotate(self._comments, self.checkpoint.merged, () if since is None else since.comments)
+        self._show_comments()
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:
             self._diff.read(self._workspace, self.checkpoint.pair)
@@ -133,7 +134,18 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     async def on_diff_pane_comment_wanted(self, event: DiffPane.CommentWanted) -> None:
         """Let a comment be written."""
-        await self.app.push_screen(CommentScreen(event.pane, event.comment, self._path_lister))
+        screen = CommentScreen(event.pane, event.comment, self._path_lister)
+        await self.app.push_screen(screen, lambda _: self._show_comments())
+
+    def _show_comments(self) -> None:
+        """Show which files have comments."""
+        self._files.show_comments(comment.path for comment in self._comments.items)
+
+    def on_descendant_focus(self) -> None:
+        """Name the keys of what has the focus."""
+        keys = _DIFF_KEYS if self.focused is self._diff.view else _KEYS
+        more = "" if self.checkpoint.since_request is None else _AFTER_REQUEST
+        self.query_one(".keys", Static).update(keys + more)
 
     def action_leave(self) -> None:
         """Go back from the diff to the overview, else leave the decision open."""
@@ -250,6 +262,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self._files.show(self._diff.shown)
         if self._is_diff_shown:
             self._files.follow(self._diff.file)
+        files, file = self._diff.shown, self._diff.file
+        where = "" if file is None or len(files) < 2 else f"file {files.index(file) + 1} of {len(files)}"
+        self.query_one("#view").border_title = where
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what the cursor of the file list is on."""
@@ -264,18 +279,22 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_mark_read(self) -> None:
-        self._toggle(self._marks.read)
+        """Mark the file, and go on to the next one."""
+        if self._toggle(self._marks.read) and self._is_diff_shown:
+            self._diff.view.action_file(1)
 
     def action_leave_out(self) -> None:
         self._toggle(self._marks.left_out)
 
-    def _toggle(self, paths: set[str]) -> None:
+    def _toggle(self, paths: set[str]) -> bool:
+        """Change whether the file under the cursor is among the paths; return whether it is now."""
         file = self._files.current or (self._diff.file if self._is_diff_shown else None)
         if file is None:
             self.notify("No file: ] goes to the next one", severity="warning", markup=False)
-            return
+            return False
         paths ^= {file.path}
         self._files.show_marks()
+        return file.path in paths
 
     def action_scroll(self, pages: int) -> None:
         if self._is_diff_shown:

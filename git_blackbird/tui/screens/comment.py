@@ -10,7 +10,7 @@ from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.widgets.diff_pane import DiffPane
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
-_KEYS = "ctrl+s and esc go back and keep it, without a text it is removed, @ names a file"
+_KEYS = "ctrl+s or esc keeps it; one without a text is removed; @ names a file"
 _SHOWN_LINES = 4
 _LONGEST_PLACE = 500
 

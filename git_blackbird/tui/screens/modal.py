@@ -92,7 +92,8 @@ class HelpScreen(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "leave", "Back", show=False),
-        Binding("slash", "search", "Search", show=False),
+        # Carried out before the next key is read, which is a letter of what is searched.
+        Binding("slash", "search", "Search", show=False, priority=True),
     ]
 
     AUTO_FOCUS = "VerticalScroll"
@@ -108,10 +109,16 @@ class HelpScreen(Modal[None]):
         with VerticalScroll():
             yield Static(to_content(self._lines), markup=False)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key to a text that is searched."""
+        del parameters
+        return action != "search" or not isinstance(self.focused, Input)
+
     def action_search(self) -> None:
         search = self.query_one(SingleLineInput)
         search.display = True
-        search.focus()
+        # At once: the next key belongs to it.
+        self.set_focus(search)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the lines that have the text, each with the command that belongs to it."""

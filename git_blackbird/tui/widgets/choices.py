@@ -252,7 +252,8 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
         for index, (line, _, label) in enumerate(self._places(self.size.width)):
             if line == len(lines):
                 lines.append([])
-            lines[-1].append(Content.styled(label, self._style(index)))
+            mark = ">" if index == self.cursor else " "
+            lines[-1].append(Content.styled(mark + label[1:], self._style(index)))
         return Content("\n").join(Content("").join(parts) for parts in lines)
 
     def _style(self, index: int) -> str:

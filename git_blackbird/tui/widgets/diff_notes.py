@@ -11,6 +11,7 @@ from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.findings import Finding, MergedReview, MinorIssue
+from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.diff_painter import NoteRow
 
 _LONGEST = 4_000
@@ -38,6 +39,14 @@ def comment_notes(patch: Patch, comments: Iterable[ReviewComment]) -> Iterator[N
         if line is not None:
             lines = "" if comment.start == comment.end else f" (lines {comment.start}-{comment.end})"
             yield Note(line, f"you{lines}: {comment.text.strip()}", comment)
+
+
+def earlier_notes(patch: Patch, outcomes: Iterable[CommentOutcome]) -> Iterator[Note]:
+    """Yield the comments of the last request whose lines are as they were."""
+    for comment, is_taken_up in outcomes:
+        line = None if is_taken_up else line_of_comment(patch, comment)
+        if line is not None and patch.lines[line][1:] == comment.quoted.split("\n")[-1][1:]:
+            yield Note(line, f"requested before, not changed: {comment.text.strip()}")
 
 
 def finding_notes(patch: Patch, merged: MergedReview | None) -> Iterator[Note]:

@@ -1,5 +1,6 @@
 """A diff with its search and what is said about its keys: the one way to show diffs."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -22,8 +23,9 @@ from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.diff_notes import comment_notes, finding_notes
+from git_blackbird.tui.widgets.diff_notes import comment_notes, earlier_notes, finding_notes
 from git_blackbird.tui.widgets.diff_view import DiffView
 
 KEYS = (
@@ -43,7 +45,8 @@ class DiffPane(Vertical):
     """Shows one diff at a time, read in a thread. The focus goes to its view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", show=False),
+        # Carried out before the next key is read, which is a letter of what is searched.
+        Binding("slash", "search", "Search", show=False, priority=True),
         Binding("escape", "give_up", "End search or range", show=False),
     ]
 
@@ -72,6 +75,7 @@ class DiffPane(Vertical):
         super().__init__(id=id)
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
+        self._earlier: Sequence[CommentOutcome] = ()
         self._view = DiffView()
         self._pair: TreePair | None = None
         self._file: FilePatch | None = None
@@ -115,9 +119,17 @@ class DiffPane(Vertical):
         self._view.show(Patch(""))
         self._tell(text)
 
-    def annotate(self, comments: CommentDraft | None, merged: MergedReview | None) -> None:
-        """Show comments, which can be written then, and the findings of reviewers under their lines."""
-        self._comments, self._merged = comments, merged
+    def annotate(
+        self,
+        comments: CommentDraft | None,
+        merged: MergedReview | None,
+        earlier: Sequence[CommentOutcome] = (),
+    ) -> None:
+        """Show comments, which can be written then, and the findings of reviewers under their lines.
+
+        ``earlier`` are those that were sent before.
+        """
+        self._comments, self._merged, self._earlier = comments, merged, earlier
         self._view.accepts_comments = comments is not None
         self._show_notes()
 
@@ -130,7 +142,13 @@ class DiffPane(Vertical):
     def _show_notes(self) -> None:
         patch = self._view.patch
         comments = () if self._comments is None else self._comments.items
-        self._view.annotate((*finding_notes(patch, self._merged), *comment_notes(patch, comments)))
+        self._view.annotate(
+            (
+                *finding_notes(patch, self._merged),
+                *earlier_notes(patch, self._earlier),
+                *comment_notes(patch, comments),
+            )
+        )
 
     def on_diff_view_comment_wanted(self, event: DiffView.CommentWanted) -> None:
         """Ask the screen for the text of a comment."""
@@ -189,11 +207,15 @@ class DiffPane(Vertical):
 
     def action_search(self) -> None:
         self._input.display = True
-        self._input.focus()
+        # At once: the next key belongs to it.
+        self.screen.set_focus(self._input)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc to the screen unless it ends a search or a range."""
         del parameters
+        if action == "search":
+            # In the field it is a letter.
+            return not self._input.has_focus
         is_used = self._input.display or bool(self._view.needle) or self._view.mark is not None
         return action != "give_up" or is_used
 

@@ -66,6 +66,11 @@ class DiffRows(ScrollView, can_focus=True):
         """Show these notes under their lines instead of those before."""
         self.notes = tuple(notes)
         self.lay_out()
+        last = self.cursor
+        while last + 1 < len(self.rows) and self.rows[last + 1].kind is RowKind.NOTE:
+            last += 1
+        if last - self.top > self.size.height - 2:
+            self.scroll_to_row(last - self.size.height + 2)
 
     def show(self, patch: Patch) -> None:
         """Show a patch from its beginning."""
@@ -221,8 +226,7 @@ class DiffRows(ScrollView, can_focus=True):
         while len(shown) < self.size.height and row < len(self.rows):
             shown += [(row, strip) for strip in self._strips(row)[hidden:]]
             row, hidden = row + 1, 0
-        file, count = self.rows[self.top].file, len(self.patch.files)
-        shown[0] = (self.top, self._header(file, f"file {file + 1} of {count}" if count > 1 else ""))
+        shown[0] = (self.top, self._header(self.rows[self.top].file))
         return shown[: self.size.height]
 
     def _strips(self, row: int) -> Sequence[Strip]:
@@ -237,11 +241,9 @@ class DiffRows(ScrollView, can_focus=True):
         width = max(1, self.scrollable_content_region.width)
         return Frame(width, self.left, self.is_wrapped, self.is_split, self.needle)
 
-    def _header(self, index: int, remark: str = "") -> Strip:
+    def _header(self, index: int) -> Strip:
         is_folded = index in self.folded
-        return self._painter.header(
-            self.patch.files[index], self.frame.width, is_folded=is_folded, remark=remark
-        )
+        return self._painter.header(self.patch.files[index], self.frame.width, is_folded=is_folded)
 
     def shift(self, columns: int) -> None:
         """Scroll the texts sideways, as far as one in view goes on."""

@@ -226,6 +226,9 @@ class DiffView(DiffRows):
             return
         line = self.matches[0] if line is None else line
         self.go_to(line)
+        # What is around it is to be read as well.
+        self.scroll_to_row(self.cursor - self.size.height // 3)
+        self.keep_in_view()
         self._tell(f"match {self.matches.index(line) + 1} of {len(self.matches)}: {self.needle}")
 
     def on_click(self, event: events.Click) -> None:

@@ -1,6 +1,7 @@
 """The files of a change beside its diff: what happened to each, and whether someone has read it."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,13 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.format import counted, render_path
 from git_blackbird.messages.patch.parse import FilePatch
 
 OVERVIEW = 0
 """The line above the files."""
 _LETTERS = {"added": "A", "deleted": "D", "renamed": "R", "copied": "C"}
-_READ, _LEFT_OUT, _UNREAD = "✓", "-", " "
+_READ, _LEFT_OUT, _UNREAD, _COMMENTED = "✓", "-", " ", "*"
 
 
 @dataclass
@@ -46,6 +47,7 @@ class FileList(OptionList):
         super().__init__(Option("Overview"), id=id)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
+        self._commented: Counter[str] = Counter()
 
     @property
     def current(self) -> FilePatch | None:
@@ -63,6 +65,11 @@ class FileList(OptionList):
         self._files = files
         self.show_marks()
 
+    def show_comments(self, paths: Iterable[str]) -> None:
+        """Mark the files that are commented; a path comes once for each comment."""
+        self._commented = Counter(paths)
+        self.show_marks()
+
     def show_marks(self) -> None:
         """Draw all lines again, with the cursor where it is."""
         highlighted = self.highlighted or OVERVIEW
@@ -70,7 +77,8 @@ class FileList(OptionList):
             self.set_options(self._rows())
             self.highlighted = min(highlighted, len(self._files))
         read = sum(file.path in self._marks.read for file in self._files)
-        self.border_title = f"{read} of {len(self._files)} read" if self._files else ""
+        comments = f", {counted(self._commented.total(), 'comment')}" if self._commented else ""
+        self.border_title = f"{read} of {len(self._files)} read{comments}" if self._files else ""
 
     def follow(self, file: FilePatch | None) -> None:
         """Put the cursor on a file that the diff has reached."""
@@ -85,12 +93,14 @@ class FileList(OptionList):
 
     def _rows(self) -> Iterator[Option]:
         yield Option("  Overview")
-        width = self.scrollable_content_region.width
+        # Less the border, and a scroll bar that may come.
+        width = self.size.width - (0 if self.show_vertical_scrollbar else 1)
         for file in self._files:
             yield Option(self._line(file, width))
 
     def _line(self, file: FilePatch, width: int) -> Text:
-        begin = f"{self._marks.mark(file.path)} {_LETTERS.get(file.word, 'M')} "
+        commented = _COMMENTED if file.path in self._commented else " "
+        begin = f"{self._marks.mark(file.path)}{commented}{_LETTERS.get(file.word, 'M')} "
         stat = f" +{file.additions} -{file.deletions}"
         room = max(8, width - cell_len(begin) - cell_len(stat))
         line = Text(begin, no_wrap=True).append(_shortened(render_path(file.path), room)).append(stat, "dim")

@@ -110,7 +110,7 @@ def under_cursor(app: Shown) -> str:
 
 
 TOP = """\
-> src/app.py  +2 -1  modified                  file 1 of 3
+> src/app.py  +2 -1  modified
     @@ -1,4 +1,4 @@
    1   import os
    2 - total = one + two
