@@ -131,7 +131,9 @@ def test_a_checkpoint_that_comes_up_over_the_palette_is_decided(planned: Path) -
     put_plan(planned, leaf("alpha", "write a.txt one"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("e", "ctrl+p")
+        await pilot.press("ctrl+p")
+        await see(app, pilot, "Search for commands")
+        app.commands.execute()
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))

@@ -1,6 +1,7 @@
 """Keys that no other test presses, and keys without a meaning."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def planned(repo: Path) -> Path:
     commit(repo, {"README.md": "# Here\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true")
     says = "\n".join(f"say Step {number}." for number in range(80))
-    put_plan(repo, leaf("a00", f"{says}\nwrite a.txt {LONG}"), *(leaf(f"a{one}") for one in range(10, 60)))
+    first = replace(leaf("a00", f"{says}\nwrite a.txt {LONG}"), acceptance_criteria=("It is long.",) * 19)
+    put_plan(repo, first, *(leaf(f"a{one}") for one in range(10, 60)))
     execute(repo)
     return repo
 
