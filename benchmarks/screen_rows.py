@@ -2,6 +2,7 @@
 
 import shutil
 import statistics
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -64,6 +65,7 @@ def screen(bench: Bench) -> Iterator[Row]:
     yield _key_row(bench, "key to paint over them", later)
     for kind in _PRINTED:
         yield _while_printing(bench, repo, kind)
+    yield _while_three_print(bench, repo)
     yield _mentions(bench)
 
 
@@ -117,6 +119,29 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
     what = f"key to paint, an agent prints 100 MB of {kind}"
     more = f"; at most {_MOST_MORE_MEGABYTES:.0f} MB more memory: {most:.0f}"
     return _key_row(bench, what, rounds, more=more, is_right=most <= _MOST_MORE_MEGABYTES)
+
+
+def _while_three_print(bench: Bench, repo: Path) -> Row:
+    """Press keys while three agents of another command print 100 MB each."""
+    say("three agents print 100 MB of lines each below the screen")
+    # The command is agreed to since it printed alone.
+    _choose_agent(bench, repo, "lines")
+    names = [task_id(number) for number in range(_TASKS - 3, _TASKS)]
+    command = [bench.program, "execute", *names, "--jobs", "3", "--no-input"]
+    keys: list[Sample] = []
+    with Screen(bench, repo, _TASKS) as shown:
+        shown.first_paint()
+        shown.move_to_end()
+        shown.drain()
+        nowhere = subprocess.DEVNULL
+        with subprocess.Popen(command, cwd=repo, env=bench.environ, stdout=nowhere, stderr=nowhere) as agents:
+            shown.wait_for(b"3 at work")
+            step = -1
+            while agents.poll() is None:
+                keys.append(shown.move(step))
+                if shown.cursor in {_TASKS - 1, _TASKS - _OPEN + 5}:
+                    step = -step
+    return _key_row(bench, "key to paint, three agents print 100 MB each", [keys])
 
 
 def _up_and_down_until(shown: Screen, text: bytes) -> Iterator[Sample]:
