@@ -31,7 +31,7 @@ from git_blackbird.tui.widgets.bars import (
 from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.live_log import LivePane
 from git_blackbird.tui.widgets.plan_tree import PlanTree
-from git_blackbird.tui.widgets.status_line import status_text
+from git_blackbird.tui.widgets.status_line import Shown, status_text
 from git_blackbird.tui.widgets.tabs import Tab, TabbedPane
 from git_blackbird.tui.widgets.task_details import TaskDetails
 
@@ -159,8 +159,8 @@ class MainScreen(Screen[None]):
             bar.show_text(self._error, layout=False)
         elif self.view_state is not None:
             agent = self._chosen_agent() or self._open_workspace().config.agent
-            text = status_text(self.view_state.overview, self.live.at_work, self.plan_tree.narrowed, agent)
-            bar.show_text(text, layout=False)
+            shown = Shown(len(self.required), agent, self.live.at_work, self.plan_tree.narrowed)
+            bar.show_text(status_text(self.view_state.overview, shown), layout=False)
             self.query_one(KeyFooter).agent = agent
 
     def on_plan_tree_moved(self) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_blackbird.controller.queries.attention import attention_items
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import UsageCost, render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
@@ -36,11 +35,21 @@ class Narrowed(NamedTuple):
     matches: int = 0
 
 
-def status_text(overview: StatusReport, at_work: AtWork, narrowed: Narrowed, agent: str) -> str:
+class Shown(NamedTuple):
+    """What the screen knows besides the state: how many items wait for a person, and the agent of new runs."""
+
+    waiting: int
+    agent: str
+    at_work: AtWork
+    narrowed: Narrowed
+
+
+def status_text(overview: StatusReport, shown: Shown) -> str:
     """Return the line; the most important first, since on a narrow screen it is cut."""
     if any(problem.fatal for problem in overview.problems):
         return _UNUSABLE
-    return _SEPARATOR.join((*_narrowed(narrowed), *_progress(overview, at_work, agent), *_rest(overview)))
+    progress = _progress(overview, shown.at_work, shown.agent)
+    return _SEPARATOR.join((*_narrowed(shown.narrowed), *progress, *_rest(overview, shown.waiting)))
 
 
 def _narrowed(narrowed: Narrowed) -> Iterator[str]:
@@ -69,8 +78,7 @@ def _progress(overview: StatusReport, at_work: AtWork, agent: str) -> Iterator[s
         yield f"● {len(at_work.runs)} at work"
 
 
-def _rest(overview: StatusReport) -> Iterator[str]:
-    waiting = sum(1 for _ in attention_items(overview))
+def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
     if waiting:
         yield f"{waiting} wait" if waiting > 1 else "1 waits"
     if failed := overview.counts[Status.FAILED]:
