@@ -36,7 +36,7 @@ class Narrowed(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What the screen knows besides the state: how many items wait for a person, and the agent of new runs."""
+    """What the screen knows besides the state: how much waits for a person, and the agent of new runs."""
 
     waiting: int
     agent: str
