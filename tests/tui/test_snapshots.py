@@ -190,6 +190,26 @@ def test_a_decision_is_asked_for(project: Path, album: Album) -> None:
     look(project, session, album, LARGE)
 
 
+@pytest.mark.parametrize("size", [(60, 20), (100, 30), (200, 60)])
+def test_a_change_is_reviewed_at_any_size(project: Path, album: Album, size: tuple[int, int]) -> None:
+    columns = size[0]
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        app.main.plan_tree.select(TaskId("cli-units"))
+        await album.check(app, pilot, f"plan-{columns}")
+        await pilot.press("d")
+        await see(app, pilot, "0 of 2 read", "1. Approve and continue")
+        await album.check(app, pilot, f"checkpoint-{columns}")
+        await pilot.press("v", *("s" if columns >= 140 else ""))
+        await pilot.press("right_square_bracket")
+        await see(app, pilot, "+ FREEZING")
+        view = app.screen.query_one(DiffView)
+        await wait_for(pilot, lambda: view.is_colored)
+        await album.check(app, pilot, f"diff-{columns}")
+
+    look(project, session, album, size)
+
+
 def test_an_agent_asks(project: Path, album: Album) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.main.plan_tree.select(TaskId("cli-colors"))

@@ -240,12 +240,12 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         return self.query_one("#view", ContentSwitcher).current == "diff"
 
     def _show_overview(self) -> None:
-        self.query_one("#view", ContentSwitcher).current = "overview"
+        self._switch("overview")
         with self.prevent(OptionList.OptionHighlighted):
             self._files.highlighted = OVERVIEW
 
     def _show_diff(self, pair: TreePair) -> None:
-        self.query_one("#view", ContentSwitcher).current = "diff"
+        self._switch("diff")
         self._viewed = pair
         self._diff.read(self._workspace, pair)
         self._files.follow(self._diff.file)
@@ -262,16 +262,25 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self._files.show(self._diff.shown)
         if self._is_diff_shown:
             self._files.follow(self._diff.file)
+        self._name_file()
+
+    def _switch(self, view: str) -> None:
+        self.query_one("#view", ContentSwitcher).current = view
+        self._name_file()
+
+    def _name_file(self) -> None:
+        """Say above the diff at which file its cursor is."""
         files, file = self._diff.shown, self._diff.file
-        where = "" if file is None or len(files) < 2 else f"file {files.index(file) + 1} of {len(files)}"
+        is_one_of_many = self._is_diff_shown and file is not None and len(files) > 1
+        where = f"file {files.index(file) + 1} of {len(files)}" if file and is_one_of_many else ""
         self.query_one("#view").border_title = where
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what the cursor of the file list is on."""
         if event.option_index == OVERVIEW:
-            self.query_one("#view", ContentSwitcher).current = "overview"
+            self._switch("overview")
         elif self._files.current is not None and self._viewed is not None:
-            self.query_one("#view", ContentSwitcher).current = "diff"
+            self._switch("diff")
             self._diff.go_to_file(self._files.current.path)
 
     def on_option_list_option_selected(self) -> None:
