@@ -8,7 +8,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
 from git_blackbird.controller.decisions.task_edits import TaskEdits, find_edits
 from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
-from git_blackbird.controller.runs.merged_places import conflict_text
+from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -24,7 +24,7 @@ from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePa
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
+from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
@@ -61,7 +61,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         pair=pair,
         moved=diverged_in(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
-        conflict=conflict_text(workspace, pair) if run.worktree is not None else None,
+        conflict=_conflict(workspace, run, pair),
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
@@ -84,6 +84,13 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     except BlackbirdError:
         # As with a snapshot of the user's worktree: who approves is told.
         return None
+
+
+def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | None:
+    """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
+    if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
+        return None
+    return unresolved_text(unresolved_paths(workspace, run, pair))
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:

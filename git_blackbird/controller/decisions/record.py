@@ -1,5 +1,6 @@
 """Recording a decision, or that a record counts: under the store lock, once."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,10 +32,11 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
+from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.task_edits import find_edits
 from git_blackbird.controller.runs.changes import left_out_of, part_of
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
-from git_blackbird.controller.runs.merged_places import conflict_text
+from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
@@ -209,25 +211,33 @@ def _decided_change(
         edits = find_edits(workspace, run) if is_kept else None
     if edits is not None:
         whole = edits.pair
-    if decision.state in APPROVALS and run.blocked_landing is not None:
-        _require_resolved(workspace, run.task_id, whole)
+    if decision.state in APPROVALS and whole is not None:
+        _require_resolved(workspace, run, whole, decision.only)
     part = part_of(workspace, whole, decision.only) if decision.only else whole
     edited = () if edits is None else edits.paths
     return part, runs, _Said(edited, left_out_of(workspace, whole, part))
 
 
-def _require_resolved(workspace: Workspace, task_id: TaskId, pair: TreePair | None) -> None:
-    """Refuse to approve files that still have the markers of a merge. Raises UnresolvedError."""
-    text = conflict_text(workspace, pair)
+def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:
+    """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
+    is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
+    if not is_elsewhere or (run.blocked_landing is None and not only):
+        return
+    left = unresolved_paths(workspace, run, pair, only)
+    if not left and not only and is_conflict_shown(workspace, run, pair):
+        left = merge_change(workspace, run).merge.conflicts
+    text = unresolved_text(left)
     if text is not None:
-        folder = task_command("worktrees open", task_id, remark="says where")
+        folder = task_command("worktrees open", run.task_id)
         raise UnresolvedError(
-            f"{task_id} is not approved: {text}", hint=f"remove the markers, and approve again: {folder}"
+            f"{run.task_id} is not approved: {text}",
+            hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
+            "approve again; or approve the rest with --files PATH",
         )
 
 
 class UnresolvedError(RequestError):
-    """A change cannot be approved: files of it have the markers of a merge."""
+    """A change cannot be approved: conflicts in it are not resolved."""
 
 
 def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
@@ -295,6 +305,7 @@ def _save(
                 decision_resolved_at=workspace.environment.timestamp(),
                 decision_feedback=decision.feedback,
                 decided_trees=None if pair is None else pair._asdict(),
+                decided_in_part=True if decision.only else None,
                 terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
                 commits=tuple(dict.fromkeys((*stored.commits, *commits))),
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,

@@ -162,6 +162,7 @@ class RunFields(Record):
     task's change begins with there. ``landing_trees`` are the user's worktree before and after it landed, or
     was to; ``landing_reason`` says why it did not,
     ``landing_check`` what the check said of the merged tree.
+    ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``landing_begun``: some of its files may be written, and not all are known to be.
     ``review_comments`` are those on lines of the change that its change request has.
     """
@@ -225,6 +226,7 @@ class RunFields(Record):
     plan_changes: tuple[str, ...] = ()
     config_changes: tuple[str, ...] = ()
     decided_trees: dict[str, ObjectId] | None = None
+    decided_in_part: bool | None = None
     parent_review_dismissed: Dismissal | None = None
     review_state: ReviewState | None = None
     review_round: int | None = None
