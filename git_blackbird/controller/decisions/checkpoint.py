@@ -170,7 +170,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     if run.no_change:
         return (NO_CHANGE,)
     if run.blocked_landing is not None:
-        return (f"it has not landed: {run.blocked_landing}",)
+        return (f"it {run.landing_words}: {run.blocked_landing}",)
     return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
 
 

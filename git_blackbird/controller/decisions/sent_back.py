@@ -7,13 +7,15 @@ from typing import NamedTuple
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.merged_places import bring_merge
 from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge
-from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
     render_merged_check_request,
@@ -49,6 +51,7 @@ def is_check_waived(run: Run) -> bool:
 def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
     """Leave it to a person what is to become of a change that could not land."""
     now = workspace.environment.timestamp()
+    reason = f"{_halves(workspace, run)}{reason}"
     fields = RunFields(
         landing=LandingState.BLOCKED,
         landing_reason=reason,
@@ -57,6 +60,16 @@ def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
     return LandingEnded(run.task_id, saved, reasons=(reason,))
+
+
+def _halves(workspace: Workspace, run: Run) -> str:
+    """Name what is in the user's worktree of a change that began to land."""
+    attempt = load_run_ref(workspace.repo, run.id, "landing") if run.landing_begun else None
+    if attempt is None:
+        return ""
+    trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree
+    written = {*trees.changed_paths(*attempt)} - {*trees.changed_paths(attempt.head, now)}
+    return f"your worktree has it in {_named(sorted(written))}; " if written else ""
 
 
 def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
@@ -69,6 +82,9 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     sent = count_requests(runs_in_change(history), run, BY_LANDING)
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     trees = None if merged is None else merged._asdict()
+    if run.landing_begun:
+        # What is in the user's worktree of it would be another change's then.
+        obstacle = "a change that is there in part is not sent back"
     if sent >= most or obstacle is not None:
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)

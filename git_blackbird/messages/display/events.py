@@ -147,7 +147,7 @@ def _landing_lines(event: LandingEnded) -> Iterator[str]:
         yield from (f"  {clean_line(reason)}" for reason in event.reasons)
         return
     reasons = "; ".join(map(clean_line, event.reasons))
-    way = "has not landed" if run.is_pending else "goes back to its agent"
+    way = run.landing_words if run.is_pending else "goes back to its agent"
     yield f"{event.task_id} {way}: {reasons}"
 
 

@@ -404,6 +404,11 @@ class Run(RunFields):
         return self.landing_reason if self.landing is LandingState.BLOCKED else None
 
     @property
+    def landing_words(self) -> str:
+        """How far a change has come that could not land."""
+        return "has landed in part" if self.landing_begun else "has not landed"
+
+    @property
     def landing_pair(self) -> TreePair | None:
         """The user's worktree without the change and with it, of one that has begun to land or has landed."""
         trees = self.landing_trees or {}

@@ -19,6 +19,7 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
@@ -764,3 +765,44 @@ def test_every_conflict_is_named_until_it_is_resolved(demo: Path) -> None:
     assert execute(demo).reason is StopReason.COMPLETED
     assert git(demo, "status", "--short") == " M a.txt\n M g.txt\n M link\n M x.bin\n?? top.txt\n?? top/"
     assert (demo / "a.txt").read_text() == LINES.replace("line 2", "both")
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        ("line 8", "its change cannot be committed; y.txt: "),
+        ("line 2", "it conflicts with your worktree"),
+    ],
+)
+def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(
+    demo: Path, edit: str, why: str
+) -> None:
+    commit(demo, {"x.txt": LINES, "y.txt": LINES})
+    configure(demo, execution__commit="approved")
+    by_command(demo, "sed -i 's/line 2$/theirs/' x.txt y.txt")
+    pending(demo, "")
+    record_decision(open_at(demo), "a", APPROVE)
+    run, trees = last(demo, "a"), merge_change(open_at(demo), last(demo, "a")).pair
+    save_run_ref(open_at(demo).repo, run.id, *trees, "landing")
+    note(demo, RunFields(landing_begun=True, landing_trees=trees._asdict()))
+    write(demo, {"x.txt": LINES.replace("line 2", "theirs"), "y.txt": LINES.replace(edit, "mine")})
+    # A rejection alone would leave a part behind: it is refused, and asked for again.
+    person = Person([REJECT])
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason.startswith(f"your worktree has it in x.txt; {why}")
+    checkpoint, _ = person.checkpoints
+    assert checkpoint.reasons == (f"it has landed in part: {reason}",)
+    assert [spec.command_for("a") for spec in checkpoint.offers() if spec.choice is Choice.REJECT] == [
+        "git blackbird decide a --reject --undo    # fails the task; takes out what landed"
+    ]
+    if edit == "line 8":
+        git(demo, "commit", "-qm", "mine", "y.txt")
+        record_decision(open_at(demo), "a", APPROVE)
+        assert execute(demo).reason is StopReason.COMPLETED
+        assert git(demo, "status", "--short") == ""
+    else:
+        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+        undo_task(open_at(demo), "a")
+        assert git(demo, "status", "--short") == " M y.txt"
