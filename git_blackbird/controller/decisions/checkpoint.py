@@ -95,12 +95,14 @@ def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | No
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
-    if run.branch is None or run.worktree is not None:
+    branch = run.branch if run.worktree is None else run.home_branch
+    if branch is None:
         return None
-    now, left_on = head(workspace.repo).branch, run.end_branch or run.branch
+    now = head(workspace.home).branch
+    left_on = branch if run.worktree is not None else run.end_branch or branch
     if now != left_on:
         return OtherBranch(left_on, now)
-    return None if left_on == run.branch else OtherBranch(run.branch, now, by_agent=True)
+    return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:

@@ -21,6 +21,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRequest,
     commit_change,
     recover_approval,
+    require_branch,
 )
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
@@ -38,6 +39,7 @@ from git_blackbird.controller.runs.changes import left_out_of, part_of
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
@@ -49,6 +51,7 @@ from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import FEEDBACK, History
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    DETACHED,
     DecisionState,
     LandingState,
     Run,
@@ -169,11 +172,12 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, said = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
-    is_empty = pair is not None and pair.is_empty
+    commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
     is_in_place = run.worktree is None or run.landing is LandingState.LANDED
-    if is_approval and workspace.commits_approvals and not is_empty and is_in_place:
+    if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **said._asdict())
+    require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
     worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
@@ -305,6 +309,7 @@ def _save(
                 decision_resolved_at=workspace.environment.timestamp(),
                 decision_feedback=decision.feedback,
                 decided_trees=None if pair is None else pair._asdict(),
+                approved_on=_approved_on(workspace, run, decision),
                 decided_in_part=True if decision.only else None,
                 terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
                 commits=tuple(dict.fromkeys((*stored.commits, *commits))),
@@ -320,6 +325,13 @@ def _save(
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
     return decided, after
+
+
+def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | None:
+    """Return where the commit of an approval is to go that is made once the change has landed."""
+    if run.worktree is None or decision.state not in APPROVALS:
+        return None
+    return head(workspace.repo).branch or DETACHED
 
 
 class Accepted(NamedTuple):

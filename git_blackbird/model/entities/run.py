@@ -85,6 +85,9 @@ class TerminalReason(StrEnum):
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
+DETACHED = "HEAD"
+"""Where a commit goes while HEAD is on no branch."""
+
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
 
@@ -159,9 +162,10 @@ class RunFields(Record):
     ``check``: what the user's check says of the change up to this run.
 
     ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
-    task's change begins with there. ``landing_trees`` are the user's worktree before and after it landed, or
-    was to; ``landing_reason`` says why it did not,
-    ``landing_check`` what the check said of the merged tree.
+    task's change begins with there; ``home_branch`` is the branch that the user was on then, ``approved_on``
+    the one that the approval's commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree
+    before and after it landed, or was to; ``landing_reason`` says why it did not, ``landing_check`` what the
+    check said of the merged tree.
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``landing_begun``: some of its files may be written, and not all are known to be.
     ``review_comments`` are those on lines of the change that its change request has.
@@ -246,6 +250,8 @@ class RunFields(Record):
     check: CheckResult | None = None
     worktree: str | None = None
     worktree_base: ObjectId | None = None
+    home_branch: str | None = None
+    approved_on: str | None = None
     landing: LandingState | None = None
     landed_at: str | None = None
     landing_trees: dict[str, ObjectId] | None = None

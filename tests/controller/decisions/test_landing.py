@@ -806,3 +806,30 @@ def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(
         record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
         undo_task(open_at(demo), "a")
         assert git(demo, "status", "--short") == " M y.txt"
+
+
+def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one")
+    began = git(demo, "branch", "--show-current")
+    git(demo, "switch", "-qc", "other")
+    other = "a is not approved: its commit would go to another branch: the run worked on the branch"
+    with pytest.raises(RequestError, match=f"^{other} {began}; now HEAD is on other$"):
+        record_decision(open_at(demo), "a", APPROVE)
+    git(demo, "switch", "-q", began)
+    record_decision(open_at(demo), "a", APPROVE)
+    git(demo, "switch", "-q", "other")
+    person = Person()
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason == (
+        f"its commit would go to another branch: it was approved on {began}; now HEAD is on other; "
+        f"`git switch {began}` and approve again, or commit here: "
+        "`git blackbird decide a --approve --any-branch`"
+    )
+    assert (person.checkpoints[0].other_branch or ("",))[0] == began
+    assert git(demo, "status", "--short") == ""
+    record_decision(open_at(demo), "a", replace(APPROVE, branch_confirmed=True))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "log", "-1", "--format=%s", "other") == "Task a"
