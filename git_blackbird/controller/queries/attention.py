@@ -20,7 +20,7 @@ from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
-_LONGEST_REASON = 1000
+_LONGEST_REASON = 2000
 CUT_OFF = "an approval was interrupted"
 GONE = "its process is gone"
 # What the next execute does, without a person.

@@ -164,6 +164,11 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
     ``was_requested``: a person requested changes before it.
     """
     first: Sequence[ChoiceSpec] = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
+    if run.awaits_landing:
+        first = tuple(
+            replace(spec, description="approves it; execute lands it") if spec.choice in APPROVES else spec
+            for spec in first
+        )
     if run.landing_begun:
         first = tuple(_REJECT_PART if spec is _REJECT else spec for spec in first)
     again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
