@@ -1,8 +1,8 @@
 """Recording a decision, or that a record counts: under the store lock, once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ from git_blackbird.controller.decisions.checkpoint import (
 )
 from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.task_edits import find_edits
-from git_blackbird.controller.runs.changes import left_out_of, part_of
+from git_blackbird.controller.runs.changes import left_out_of, part_of, rename_halves
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
@@ -75,7 +75,8 @@ class DecisionResult:
     committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
     ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
     person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
-    paths of the change that were not approved.
+    paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
+    was renamed, each with that.
     """
 
     run: Run
@@ -87,6 +88,7 @@ class DecisionResult:
     deferred: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    halves: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -99,8 +101,12 @@ class DecisionResult:
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
                 for path in self.edited
             ),
-            *(f"left out, {kept}: {clean_line(path)}" for path in self.left_out),
+            *(f"left out, {kept}: {clean_line(path)}{self._half(path)}" for path in self.left_out),
         )
+
+    def _half(self, path: str) -> str:
+        other = self.halves.get(path)
+        return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
 
     @property
     def decided(self) -> Decided | None:
@@ -194,6 +200,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
 class _Said(NamedTuple):
     edited: tuple[str, ...]
     left_out: tuple[str, ...]
+    halves: Mapping[str, str]
 
 
 def _decided_change(
@@ -219,7 +226,9 @@ def _decided_change(
         _require_resolved(workspace, run, whole, decision.only)
     part = part_of(workspace, whole, decision.only) if decision.only else whole
     edited = () if edits is None else edits.paths
-    return part, runs, _Said(edited, left_out_of(workspace, whole, part))
+    left_out = left_out_of(workspace, whole, part)
+    halves = rename_halves(workspace, whole, left_out) if whole is not None and left_out else {}
+    return part, runs, _Said(edited, left_out, halves)
 
 
 def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:

@@ -833,3 +833,13 @@ def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path
     record_decision(open_at(demo), "a", replace(APPROVE, branch_confirmed=True))
     assert execute(demo).reason is StopReason.COMPLETED
     assert git(demo, "log", "-1", "--format=%s", "other") == "Task a"
+
+
+@pytest.mark.parametrize(("named", "other"), [("a.txt", "b.txt"), ("b.txt", "a.txt")])
+def test_who_approves_one_half_of_a_rename_is_told(demo: Path, named: str, other: str) -> None:
+    by_command(demo, "git mv a.txt b.txt")
+    pending(demo, "")
+    kept = f"left out, run {last(demo, 'a').id} keeps it: {other}"
+    assert record_decision(open_at(demo), "a", replace(APPROVE, only=(named,))).said == (
+        f"{kept}, the other half of a rename: {named} is approved",
+    )
