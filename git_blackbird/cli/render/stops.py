@@ -85,6 +85,8 @@ def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
         then = _THEN.get(recorded.decided.state, "")
+        if recorded.run.is_landing_due:
+            then = "; `git blackbird execute` lands it"
         call.print(render_decided(recorded.decided) + then)
     for text in recorded.said:
         call.print(f"  {text}")

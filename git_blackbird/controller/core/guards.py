@@ -75,11 +75,15 @@ def require_readable(state: PlanState, task: Task) -> None:
         raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
 
 
+class LandedInPartError(RequestError):
+    """A change of which a part is in the user's worktree cannot be given up."""
+
+
 def require_landed_whole(history: History) -> None:
-    """Refuse to give up a change of which a part is in the user's worktree. Raises RequestError."""
+    """Refuse to give up a change of which a part is in the user's worktree. Raises LandedInPartError."""
     run = history.latest
     if run is not None and run.landing_begun:
-        raise RequestError(
+        raise LandedInPartError(
             f"the change of {run.task_id} has landed in part, and would stay so",
             hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out; "
             f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",

@@ -63,6 +63,11 @@ class Workspace:
         return self.store.paths
 
     @property
+    def home(self) -> Repository:
+        """The worktree whose state this is, also where ``repo`` is a task's."""
+        return replace(self.repo, top=self.paths.state_root, git_dir=self.paths.private.parent)
+
+    @property
     def works_elsewhere(self) -> bool:
         """Whether ``repo`` is a task's worktree, and not the one whose state this is."""
         return self.repo.git_dir / self.paths.private.name != self.paths.private

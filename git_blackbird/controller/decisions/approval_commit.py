@@ -178,13 +178,22 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
             require_free_index(workspace.repo)
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
-    if plan.edits and (branch := approval.strayed) is not None and not plan.in_progress:
-        raise ApprovalRefusedError(
-            task, f"its commit would go to another branch: {branch.text}", _back_to(branch)
-        )
+    if plan.edits and not plan.in_progress:
+        require_branch(task, approval.strayed)
     if plan.edits and plan.obstacles:
         raise _obstructed(workspace, approval, _name_undecided(workspace, approval, plan, worktree))
     return plan, moved
+
+
+def require_branch(task: Task, strayed: OtherBranch | None) -> None:
+    """Refuse to commit where HEAD has left the branch of the run. Raises ApprovalRefusedError."""
+    if strayed is not None:
+        raise ApprovalRefusedError(task, wrong_branch(strayed), _back_to(strayed))
+
+
+def wrong_branch(branch: OtherBranch) -> str:
+    """Say that a commit would go to another branch."""
+    return f"its commit would go to another branch: {branch.text}"
 
 
 def _back_to(branch: OtherBranch) -> str:

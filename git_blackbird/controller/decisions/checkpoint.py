@@ -8,7 +8,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
 from git_blackbird.controller.decisions.task_edits import TaskEdits, find_edits
 from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
-from git_blackbird.controller.runs.merged_places import conflict_text
+from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -24,7 +24,7 @@ from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePa
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
+from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
@@ -61,7 +61,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         pair=pair,
         moved=diverged_in(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
-        conflict=conflict_text(workspace, pair) if run.worktree is not None else None,
+        conflict=_conflict(workspace, run, pair),
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
@@ -86,14 +86,23 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
         return None
 
 
+def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | None:
+    """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
+    if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
+        return None
+    return unresolved_text(unresolved_paths(workspace, run, pair))
+
+
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
-    if run.branch is None or run.worktree is not None:
+    branch = run.branch if run.worktree is None else run.home_branch
+    if branch is None:
         return None
-    now, left_on = head(workspace.repo).branch, run.end_branch or run.branch
+    now = head(workspace.home).branch
+    left_on = branch if run.worktree is not None else run.end_branch or branch
     if now != left_on:
         return OtherBranch(left_on, now)
-    return None if left_on == run.branch else OtherBranch(run.branch, now, by_agent=True)
+    return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
@@ -163,7 +172,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     if run.no_change:
         return (NO_CHANGE,)
     if run.blocked_landing is not None:
-        return (f"it has not landed: {run.blocked_landing}",)
+        return (f"it {run.landing_words}: {run.blocked_landing}",)
     return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
 
 

@@ -11,6 +11,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
     ApprovalRequest,
     commit_change,
+    wrong_branch,
 )
 from git_blackbird.controller.decisions.sent_back import block
 from git_blackbird.controller.runs.changes import snapshot
@@ -18,17 +19,19 @@ from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
+from git_blackbird.model.entities.run import APPROVALS, DETACHED, LandingState, Run, RunFields
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.checkpoint import ApprovalCommit
+from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import LandingEnded
 
 _TRIES = 3
@@ -121,7 +124,9 @@ def land(
     it completes what was begun. Raises UnusableError where the system refuses a file, WriteBackError,
     SaveError.
     """
-    commits = workspace.commits_approvals and run.decision_state in APPROVALS and not landing.pair.is_empty
+    if (blocked := block_on_other_branch(workspace, run)) is not None:
+        return blocked
+    commits = _is_committed(workspace, run) and not landing.pair.is_empty
     plan = plan_commit(workspace.repo, landing.pair, landing.merge.tree) if commits else None
     if plan is not None and plan.obstacles:
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
@@ -134,10 +139,37 @@ def land(
     if not commits:
         return _landed(workspace, run, landing, ApprovalCommit(None))
     try:
-        with commit_change(workspace, ApprovalRequest(state, task, run, landing.pair)) as commit:
+        approval = ApprovalRequest(state, task, run, landing.pair, strayed=_other_branch_now(workspace, run))
+        with commit_change(workspace, approval) as commit:
             return _landed(workspace, run, landing, commit)
     except ApprovalRefusedError as error:
         return _landed(workspace, run, landing, ApprovalCommit(None), error)
+
+
+def _is_committed(workspace: Workspace, run: Run) -> bool:
+    return workspace.commits_approvals and run.decision_state in APPROVALS
+
+
+def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD is elsewhere than when a change was approved whose commit is yet to be made."""
+    if run.approved_on is None or not _is_committed(workspace, run):
+        return None
+    now = head(workspace.repo).branch
+    return (
+        None if (now or DETACHED) == run.approved_on else OtherBranch(run.approved_on, now, was_approved=True)
+    )
+
+
+def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None:
+    """Leave a change to a person whose commit would go to another branch than was approved; else None."""
+    branch = _other_branch_now(workspace, run)
+    if branch is None:
+        return None
+    switch = "" if branch.worked_on == DETACHED else f"`git switch {shell_word(branch.worked_on)}` and "
+    way_out = task_command("decide", run.task_id, " --approve --any-branch")
+    return block(
+        workspace, run, f"{wrong_branch(branch)}; {switch}approve again, or commit here: `{way_out}`"
+    )
 
 
 def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, str]:

@@ -1,7 +1,8 @@
 """Recording a decision, or that a record counts: under the store lock, once."""
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRequest,
     commit_change,
     recover_approval,
+    require_branch,
 )
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
@@ -31,11 +33,13 @@ from git_blackbird.controller.decisions.checkpoint import (
     why_not_resumable,
     worktree_tree,
 )
+from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.task_edits import find_edits
-from git_blackbird.controller.runs.changes import left_out_of, part_of
+from git_blackbird.controller.runs.changes import left_out_of, part_of, rename_halves
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
-from git_blackbird.controller.runs.merged_places import conflict_text
+from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
@@ -47,6 +51,7 @@ from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import FEEDBACK, History
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    DETACHED,
     DecisionState,
     LandingState,
     Run,
@@ -70,7 +75,8 @@ class DecisionResult:
     committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
     ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
     person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
-    paths of the change that were not approved.
+    paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
+    was renamed, each with that.
     """
 
     run: Run
@@ -82,6 +88,7 @@ class DecisionResult:
     deferred: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    halves: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -94,8 +101,12 @@ class DecisionResult:
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
                 for path in self.edited
             ),
-            *(f"left out, {kept}: {clean_line(path)}" for path in self.left_out),
+            *(f"left out, {kept}: {clean_line(path)}{self._half(path)}" for path in self.left_out),
         )
+
+    def _half(self, path: str) -> str:
+        other = self.halves.get(path)
+        return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
 
     @property
     def decided(self) -> Decided | None:
@@ -167,11 +178,12 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, said = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
-    is_empty = pair is not None and pair.is_empty
+    commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
     is_in_place = run.worktree is None or run.landing is LandingState.LANDED
-    if is_approval and workspace.commits_approvals and not is_empty and is_in_place:
+    if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **said._asdict())
+    require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
     worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
@@ -188,6 +200,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
 class _Said(NamedTuple):
     edited: tuple[str, ...]
     left_out: tuple[str, ...]
+    halves: Mapping[str, str]
 
 
 def _decided_change(
@@ -209,25 +222,35 @@ def _decided_change(
         edits = find_edits(workspace, run) if is_kept else None
     if edits is not None:
         whole = edits.pair
-    if decision.state in APPROVALS and run.blocked_landing is not None:
-        _require_resolved(workspace, run.task_id, whole)
+    if decision.state in APPROVALS and whole is not None:
+        _require_resolved(workspace, run, whole, decision.only)
     part = part_of(workspace, whole, decision.only) if decision.only else whole
     edited = () if edits is None else edits.paths
-    return part, runs, _Said(edited, left_out_of(workspace, whole, part))
+    left_out = left_out_of(workspace, whole, part)
+    halves = rename_halves(workspace, whole, left_out) if whole is not None and left_out else {}
+    return part, runs, _Said(edited, left_out, halves)
 
 
-def _require_resolved(workspace: Workspace, task_id: TaskId, pair: TreePair | None) -> None:
-    """Refuse to approve files that still have the markers of a merge. Raises UnresolvedError."""
-    text = conflict_text(workspace, pair)
+def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:
+    """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
+    is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
+    if not is_elsewhere or (run.blocked_landing is None and not only):
+        return
+    left = unresolved_paths(workspace, run, pair, only)
+    if not left and not only and is_conflict_shown(workspace, run, pair):
+        left = merge_change(workspace, run).merge.conflicts
+    text = unresolved_text(left)
     if text is not None:
-        folder = task_command("worktrees open", task_id, remark="says where")
+        folder = task_command("worktrees open", run.task_id)
         raise UnresolvedError(
-            f"{task_id} is not approved: {text}", hint=f"remove the markers, and approve again: {folder}"
+            f"{run.task_id} is not approved: {text}",
+            hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
+            "approve again; or approve the rest with --files PATH",
         )
 
 
 class UnresolvedError(RequestError):
-    """A change cannot be approved: files of it have the markers of a merge."""
+    """A change cannot be approved: conflicts in it are not resolved."""
 
 
 def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
@@ -295,6 +318,8 @@ def _save(
                 decision_resolved_at=workspace.environment.timestamp(),
                 decision_feedback=decision.feedback,
                 decided_trees=None if pair is None else pair._asdict(),
+                approved_on=_approved_on(workspace, run, decision),
+                decided_in_part=True if decision.only else None,
                 terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
                 commits=tuple(dict.fromkeys((*stored.commits, *commits))),
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,
@@ -309,6 +334,13 @@ def _save(
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
     return decided, after
+
+
+def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | None:
+    """Return where the commit of an approval is to go that is made once the change has landed."""
+    if run.worktree is None or decision.state not in APPROVALS:
+        return None
+    return head(workspace.repo).branch or DETACHED
 
 
 class Accepted(NamedTuple):

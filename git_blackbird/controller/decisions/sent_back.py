@@ -7,12 +7,15 @@ from typing import NamedTuple
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
-from git_blackbird.controller.runs.merged_places import bring_merge, unresolved_text
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.merged_places import bring_merge
+from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import left_markers
-from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
-from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.merging import TreeMerge
+from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
     render_merged_check_request,
@@ -48,6 +51,7 @@ def is_check_waived(run: Run) -> bool:
 def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
     """Leave it to a person what is to become of a change that could not land."""
     now = workspace.environment.timestamp()
+    reason = f"{_halves(workspace, run)}{reason}"
     fields = RunFields(
         landing=LandingState.BLOCKED,
         landing_reason=reason,
@@ -56,6 +60,16 @@ def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
     return LandingEnded(run.task_id, saved, reasons=(reason,))
+
+
+def _halves(workspace: Workspace, run: Run) -> str:
+    """Name what is in the user's worktree of a change that began to land."""
+    attempt = load_run_ref(workspace.repo, run.id, "landing") if run.landing_begun else None
+    if attempt is None:
+        return ""
+    trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree
+    written = {*trees.changed_paths(*attempt)} - {*trees.changed_paths(attempt.head, now)}
+    return f"your worktree has it in {_named(sorted(written))}; " if written else ""
 
 
 def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
@@ -68,6 +82,9 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     sent = count_requests(runs_in_change(history), run, BY_LANDING)
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     trees = None if merged is None else merged._asdict()
+    if run.landing_begun:
+        # What is in the user's worktree of it would be another change's then.
+        obstacle = "a change that is there in part is not sent back"
     if sent >= most or obstacle is not None:
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)
@@ -97,7 +114,7 @@ def _way_out(run: Run, reason: Reason) -> str:
     if reason.check is not None:
         return ""
     folder = task_command("worktrees open", run.task_id)
-    return f"; resolve it in its worktree (`{folder}`) or in yours, and approve"
+    return f"; resolve it in its worktree (`{folder}` says where), and approve"
 
 
 def conflict_reason(merge: TreeMerge) -> Reason:
@@ -114,30 +131,19 @@ def check_reason(check: CheckResult) -> Reason:
 def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
     """Return the reason of a conflict that has not been resolved; None without any.
 
-    Files with the markers of a merge never land. What git could not mark is resolved by whatever was done
-    since, or by a person's approval.
+    Files with the markers of a merge never land. What git could not mark was looked at when a person approved
+    a landing that had come to them, or files by name.
     """
-    left = () if run.change_elsewhere is None else left_markers(workspace.repo, run.change_elsewhere)
-    left = left or _left_as_merged(workspace, run)
-    return Reason(unresolved_text(left), render_unresolved_request(left)) if left else None
-
-
-def _left_as_merged(workspace: Workspace, run: Run) -> tuple[bytes, ...]:
-    """Return the conflicts that a session was sent if it left all files as git had."""
-    if run.landing is LandingState.BLOCKED and run.decision_state in APPROVALS:
-        return ()
-    earlier = runs_in_change(workspace.store.records.history(run.task_id))
-    sent_back = (
-        one
-        for one in reversed(earlier)
-        if one.requested_by == BY_LANDING and one.landing_check is None and one.landing_trees is not None
-    )
-    conflicted = next(sent_back, None)
-    if conflicted is None or conflicted.id == run.id or conflicted.change_elsewhere is None:
-        return ()
-    base, head = conflicted.change_elsewhere
-    (merge,) = merge_trees(workspace.repo, base, [((conflicted.landing_trees or {})["base"], head)])
-    return merge.conflicts if run.head_tree == merge.tree else ()
+    change = run.change_elsewhere
+    if change is None:
+        return None
+    is_looked_at = run.landing is LandingState.BLOCKED or run.decided_in_part
+    if is_looked_at and run.decision_state in APPROVALS:
+        left = left_markers(workspace.repo, change)
+    else:
+        left = unresolved_paths(workspace, run, change)
+    text = unresolved_text(left)
+    return None if text is None else Reason(text, render_unresolved_request(left))
 
 
 def _named(paths: Iterable[bytes]) -> str:

@@ -20,7 +20,7 @@ from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
-_LONGEST_REASON = 1000
+_LONGEST_REASON = 2000
 CUT_OFF = "an approval was interrupted"
 GONE = "its process is gone"
 # What the next execute does, without a person.
@@ -173,7 +173,7 @@ def decision_reason(owed: PendingItem) -> str | None:
     if owed.run.no_change:
         return NO_CHANGE
     if owed.run.blocked_landing is not None:
-        return f"it has not landed: {clean_line(owed.run.blocked_landing, _LONGEST_REASON)}"
+        return f"it {owed.run.landing_words}: {clean_line(owed.run.blocked_landing, _LONGEST_REASON)}"
     return None if owed.run.failed_check is None else f"its check {check_word(owed.run.failed_check)}"
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.unresolved import unresolved_paths
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import merge_trees
@@ -29,31 +30,35 @@ class Conflict(NamedTuple):
 def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]:
     """Yield the conflicts of all changes that have not landed, as they are at this moment.
 
+    Those that an earlier merge left and nobody has resolved are with the user's worktree.
+
     Raises GitTooOldError, GitError, SnapshotError.
     """
-    changes = dict(_changes(workspace, state))
-    if not changes:
+    found = dict(_changes(workspace, state))
+    if not found:
         return
     now = snapshot(workspace).tree
-    for task_id, change in changes.items():
-        if paths := _conflicts(workspace, change, now):
-            yield Conflict(task_id, None, paths)
+    for task_id, (run, change) in found.items():
+        own = sorted({*_conflicts(workspace, change, now), *unresolved_paths(workspace, run, change)})
+        if own:
+            yield Conflict(task_id, None, tuple(path.decode(errors="replace") for path in own))
+    changes = {task_id: change for task_id, (_, change) in found.items()}
     for (first, one), (second, other) in combinations(changes.items(), 2):
         if paths := _conflicts(workspace, other, one.head):
-            yield Conflict(first, second, paths)
+            yield Conflict(first, second, tuple(path.decode(errors="replace") for path in paths))
 
 
-def _conflicts(workspace: Workspace, change: TreePair, tree: str) -> tuple[str, ...]:
+def _conflicts(workspace: Workspace, change: TreePair, tree: str) -> tuple[bytes, ...]:
     (merge,) = merge_trees(workspace.repo, change.base, [(tree, change.head)])
-    return tuple(path.decode(errors="replace") for path in merge.conflicts)
+    return merge.conflicts
 
 
-def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TreePair]]:
+def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Run, TreePair]]]:
     trees = TreeStore(workspace.repo)
     for task, run in state.open_runs:
         change = _change(workspace, run)
         if change is not None and change.base in trees and change.head in trees:
-            yield task.id, change
+            yield task.id, (run, change)
 
 
 def _change(workspace: Workspace, run: Run) -> TreePair | None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -15,6 +15,7 @@ from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, sho
 from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
@@ -211,6 +212,14 @@ def left_out_of(workspace: Workspace, whole: TreePair | None, part: TreePair | N
     carrier = Carrier(workspace.repo, HIDDEN)
     left = carrier.changed_paths(*whole) - carrier.changed_paths(*part)
     return tuple(path.decode(errors="replace") for path in sorted(left))
+
+
+def rename_halves(workspace: Workspace, whole: TreePair, left_out: Collection[str]) -> dict[str, str]:
+    """Return the paths left out of a change that are one half of a rename whose other half is in it."""
+    changes = summarize(workspace.repo, whole).changes
+    pairs = [(change.old_path, change.path) for change in changes if change.old_path is not None]
+    both = [*pairs, *((new, old) for old, new in pairs)]
+    return {path: other for path, other in both if path in left_out and other not in left_out}
 
 
 def without_earlier_files(workspace: Workspace, run: Run, pair: TreePair) -> TreePair:

@@ -19,7 +19,7 @@ from git_blackbird.controller.runs.changes import (
     without_earlier_files,
 )
 from git_blackbird.controller.runs.guard import agent_ended, found_notices, list_tracked
-from git_blackbird.controller.runs.merged_places import conflict_text
+from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -139,7 +139,7 @@ def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
     """Name what an agent has left unresolved of a merge that its session was sent."""
     change = run.change_elsewhere
     if change is not None and change.base != run.base_tree:
-        text = conflict_text(workspace, change)
+        text = unresolved_text(unresolved_paths(workspace, run, change))
         yield from () if text is None else (text,)
 
 

@@ -1,13 +1,10 @@
 """The merge of a task's change with the user's worktree, with its conflicts, in the task's worktree."""
 
-from collections.abc import Iterable
-
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
-from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
@@ -40,6 +37,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
         if trees.entry(now, path) in {trees.entry(tree, path) for tree in (*known, merge.tree)}
     ]
     wanted = trees.edited(now, {path: trees.entry(merge.tree, path) for path in untouched})
+    save_run_ref(workspace.repo, run.id, *change, "landing-change")
     save_run_ref(workspace.repo, run.id, base, merge.tree, "landing-merge")
     seconds = float(workspace.config.snapshot.timeout_seconds)
     write_paths(linked, now, wanted, expected, timeout_seconds=seconds)
@@ -58,14 +56,3 @@ def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
     parents = () if at is None else (at,)
     message = f"The files that {task_id} begins with\n"
     return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
-
-
-def conflict_text(workspace: Workspace, change: TreePair | None) -> str | None:
-    """Name the files of a change that have markers of a merge of ours; None if none has."""
-    left = () if change is None else left_markers(workspace.repo, change)
-    return unresolved_text(left) if left else None
-
-
-def unresolved_text(paths: Iterable[bytes]) -> str:
-    """Say that files of a merge are left as git left them."""
-    return f"the conflict in {', '.join(path.decode(errors='replace') for path in paths)} is not resolved"

@@ -40,7 +40,7 @@ from git_blackbird.controller.runs.guard import (
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.repository import other_worktrees
+from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
@@ -115,6 +115,7 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
         RunFields(
             worktree=str(context.workspace.repo.top) if is_elsewhere else None,
             worktree_base=context.worktree_base or base.tree if is_elsewhere else None,
+            home_branch=_home_branch(context.workspace, resumed) if is_elsewhere else None,
             provider_session_ref=session,
             context=order.context,
             resumes=None if resumed is None else resumed.id,
@@ -124,6 +125,12 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
             answers=order.answers,
         )
     )
+
+
+def _home_branch(workspace: Workspace, resumed: Run | None) -> str | None:
+    """Return the branch on which a person had a task worked on in a worktree of its own."""
+    known = None if resumed is None else resumed.home_branch
+    return known or head(workspace.home).branch
 
 
 @contextlib.contextmanager

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
-Purpose = Literal["runs", "undo", "landing", "landing-merge", "worktrees", "bases", "decisions"]
+Purpose = Literal[
+    "runs", "undo", "landing", "landing-merge", "landing-change", "worktrees", "bases", "decisions"
+]
 
 
 def save_run_ref(
@@ -30,7 +32,8 @@ def save_run_ref(
     """Point the reference of a run at a tree with the entries ``base`` and ``head``.
 
     ``head`` is None while the run is at work. Those for ``undo`` and ``landing`` are the user's worktree
-    before and after that; for ``landing-merge`` the same of one that was sent back; for ``bases`` what the
+    before and after that; for ``landing-merge`` the same of one that was sent back, for ``landing-change``
+    the change that was merged for it; for ``bases`` what the
     change of a task began with in a worktree of its own; for ``decisions`` the change that was decided on, if
     that is another than the run's. For ``worktrees`` the id is that of the worktree's
     removal, and both are what it was then.

@@ -38,7 +38,8 @@ from git_blackbird.model.views.events import (
 )
 from git_blackbird.model.views.stop import Stop
 
-_LONGEST_REASON = 400
+# A command at the end of it is of no use if it is cut.
+_LONGEST_REASON = 2000
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
 # What was decided here, and elsewhere.
 _DECIDED = {
@@ -144,10 +145,10 @@ def _landing_lines(event: LandingEnded) -> Iterator[str]:
     if run.landing is LandingState.LANDED:
         oid = None if event.commit is None else event.commit.oid
         yield f"landed {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
-        yield from (f"  {clean_line(reason)}" for reason in event.reasons)
+        yield from (f"  {clean_line(reason, _LONGEST_REASON)}" for reason in event.reasons)
         return
-    reasons = "; ".join(map(clean_line, event.reasons))
-    way = "has not landed" if run.is_pending else "goes back to its agent"
+    reasons = "; ".join(clean_line(reason, _LONGEST_REASON) for reason in event.reasons)
+    way = run.landing_words if run.is_pending else "goes back to its agent"
     yield f"{event.task_id} {way}: {reasons}"
 
 

@@ -272,6 +272,12 @@ def render_check_request(check: CheckResult) -> str:
     return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
 
 
+_NO_MARKERS = (
+    "`git add` a file without markers that is right as git left it. A file that git has named NAME~COMMIT is "
+    "one for which something else was in the way: move it to where it belongs, or delete it."
+)
+
+
 def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str]) -> str:
     """Format a conflict with the user's worktree as a change request."""
     names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
@@ -280,7 +286,7 @@ def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str])
         "While you worked, the files that your task began with have changed. Your worktree now has both "
         "merged, and git could not merge these files, which have its conflict markers or are as git left "
         f"them:\n\n{names}\n\nGit says:\n\n{says}\n\nResolve each conflict so that both changes do "
-        "what they were meant to do, remove the markers, and check your work again.\n"
+        f"what they were meant to do, remove the markers, and check your work again. {_NO_MARKERS}\n"
     )
 
 
@@ -289,7 +295,7 @@ def render_unresolved_request(conflicts: Sequence[bytes]) -> str:
     names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
     return (
         f"These files still are as git left them when it could not merge them:\n\n{names}\n\n"
-        "Resolve each conflict, remove the markers, and check your work again.\n"
+        f"Resolve each conflict, remove the markers, and check your work again. {_NO_MARKERS}\n"
     )
 
 

@@ -1,7 +1,7 @@
 """The decisions of a checkpoint, and their equivalent commands (spec 2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from git_blackbird.model.entities.change import TreePair
@@ -48,6 +48,9 @@ _REQUEST = ChoiceSpec(
 )
 _REJECT = ChoiceSpec(
     Choice.REJECT, "Reject changes", "decide", " --reject", "fails the task; your files stay as they are"
+)
+_REJECT_PART = replace(
+    _REJECT, options=" --reject --undo", description="fails the task; takes out what landed"
 )
 _VIEW = ChoiceSpec(Choice.VIEW_DIFF, "View full diff", "runs", " --diff", "shows the change")
 
@@ -160,7 +163,14 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
 
     ``was_requested``: a person requested changes before it.
     """
-    first = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
+    first: Sequence[ChoiceSpec] = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
+    if run.awaits_landing:
+        first = tuple(
+            replace(spec, description="approves it; execute lands it") if spec.choice in APPROVES else spec
+            for spec in first
+        )
+    if run.landing_begun:
+        first = tuple(_REJECT_PART if spec is _REJECT else spec for spec in first)
     again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
     return (*first, *again, *((VIEW_SINCE_REQUEST,) if was_requested else ()))
 

@@ -85,6 +85,9 @@ class TerminalReason(StrEnum):
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
+DETACHED = "HEAD"
+"""Where a commit goes while HEAD is on no branch."""
+
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
 
@@ -159,9 +162,11 @@ class RunFields(Record):
     ``check``: what the user's check says of the change up to this run.
 
     ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
-    task's change begins with there. ``landing_trees`` are the user's worktree before and after it landed, or
-    was to; ``landing_reason`` says why it did not,
-    ``landing_check`` what the check said of the merged tree.
+    task's change begins with there; ``home_branch`` is the branch that the user was on then, ``approved_on``
+    the one that the approval's commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree
+    before and after it landed, or was to; ``landing_reason`` says why it did not, ``landing_check`` what the
+    check said of the merged tree.
+    ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``landing_begun``: some of its files may be written, and not all are known to be.
     ``review_comments`` are those on lines of the change that its change request has.
     """
@@ -225,6 +230,7 @@ class RunFields(Record):
     plan_changes: tuple[str, ...] = ()
     config_changes: tuple[str, ...] = ()
     decided_trees: dict[str, ObjectId] | None = None
+    decided_in_part: bool | None = None
     parent_review_dismissed: Dismissal | None = None
     review_state: ReviewState | None = None
     review_round: int | None = None
@@ -244,6 +250,8 @@ class RunFields(Record):
     check: CheckResult | None = None
     worktree: str | None = None
     worktree_base: ObjectId | None = None
+    home_branch: str | None = None
+    approved_on: str | None = None
     landing: LandingState | None = None
     landed_at: str | None = None
     landing_trees: dict[str, ObjectId] | None = None
@@ -400,6 +408,11 @@ class Run(RunFields):
     def blocked_landing(self) -> str | None:
         """Why the change could not land, where a person is to decide what becomes of it."""
         return self.landing_reason if self.landing is LandingState.BLOCKED else None
+
+    @property
+    def landing_words(self) -> str:
+        """How far a change has come that could not land."""
+        return "has landed in part" if self.landing_begun else "has not landed"
 
     @property
     def landing_pair(self) -> TreePair | None:

@@ -45,12 +45,14 @@ class ApprovalCommit:
 class OtherBranch(NamedTuple):
     """The branch of a run, and the current one; None for a detached HEAD.
 
-    ``by_agent``: HEAD is where the agent left it.
+    ``by_agent``: HEAD is where the agent left it. ``was_approved``: it was on ``worked_on`` when the
+    change was approved.
     """
 
     worked_on: str
     now: str | None
     by_agent: bool = False
+    was_approved: bool = False
 
     @property
     def text(self) -> str:
@@ -58,6 +60,8 @@ class OtherBranch(NamedTuple):
         where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
         if self.by_agent:
             return f"the agent left the branch {clean_line(self.worked_on)}; {where}"
+        if self.was_approved:
+            return f"it was approved on {clean_line(self.worked_on)}; now {where}"
         return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
 
 

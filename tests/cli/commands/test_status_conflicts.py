@@ -48,3 +48,30 @@ def test_agents_at_work_are_compared_as_they_are_now(repo: Path) -> None:
         (beside / "go").touch()
     assert shown.endswith("\nconflicts\n  a and b  x.txt\n"), shown
     assert f"    in {beside}/{repo.name}.worktrees/a\n" in shown
+
+
+def test_what_sessions_left_unresolved_is_named_and_what_becomes_of_each_decision(repo: Path) -> None:
+    commit(repo, {"a.txt": "one\n", "b.txt": "one\n"})
+    script = 'cat >/dev/null; [ "$BLACKBIRD_RESUME" ] || echo theirs >$BLACKBIRD_TASK_ID.txt'
+    configure(repo, agent="command", command__run=script, execution__jobs="2", landing__maxRounds="1")
+    agree_to_agent(repo)
+    put_plan(repo, leaf("a"), leaf("b"))
+    run(repo, "execute", "--stop-after-each", "--no-input")
+    write(repo, {"a.txt": "mine\n", "b.txt": "mine\n"})
+    for _ in range(2):
+        for task_id in "ab":
+            decided = run(repo, "decide", task_id, "--approve").stdout
+            assert decided == f"approved {task_id}; `git blackbird execute` lands it\n"
+        ended = run(repo, "execute", "--jobs", "1", "--no-input").stdout
+        assert ended.endswith("""decisions are due on a, b
+next step: git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject
+next step: git blackbird decide b --approve    # or --request-changes -m TEXT, or --reject
+""")
+    for task_id in "ab":
+        assert (
+            f"{task_id} has not landed: the conflict in {task_id}.txt is not resolved; sent back 1 of 1 "
+            f"times (landing.maxRounds); resolve it in its worktree (`git blackbird worktrees open {task_id}"
+            "` says where), and approve\n"
+        ) in ended
+    shown = run(repo, "status", "--conflicts").stdout
+    assert shown.endswith("\nconflicts\n  a and your worktree  a.txt\n  b and your worktree  b.txt\n"), shown

@@ -19,6 +19,7 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
@@ -236,7 +237,7 @@ def test_no_round_means_a_person_at_once(demo: Path) -> None:
     assert reasons == (
         (
             "it conflicts with your worktree in x.txt; sent back 0 of 0 times (landing.maxRounds); "
-            "resolve it in its worktree (`git blackbird worktrees open a`) or in yours, and approve"
+            "resolve it in its worktree (`git blackbird worktrees open a` says where), and approve"
         ),
     )
     assert person.checkpoints[0].reasons == (f"it has not landed: {reasons[0]}",)
@@ -506,7 +507,7 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
 
 
 def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
-    by_command(demo, '[ "$BLACKBIRD_RESUME" ] || echo theirs >x.txt')
+    by_command(demo, '[ "$BLACKBIRD_RESUME" ] || { echo theirs >x.txt; echo own >own.txt; }')
     pending(demo, "")
     write(demo, {"x.txt": "mine\n"})
     record_decision(open_at(demo), "a", APPROVE)
@@ -514,7 +515,14 @@ def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
     person = Person([APPROVE, APPROVE])
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert landings(person)[-1][1] is LandingState.BLOCKED
-    assert (demo / "x.txt").read_text() == "mine\n"
+    # An edit of one's own file resolves nothing; the rest can land without it.
+    write(demo, {"x.txt": "both\n"})
+    with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
+        record_decision(open_at(demo), "a", APPROVE)
+    record_decision(open_at(demo), "a", replace(APPROVE, only=("own.txt",)))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == "?? own.txt\n?? x.txt"
+    assert (demo / "x.txt").read_text() == "both\n"
 
 
 def test_a_person_resolves_a_conflict_in_the_worktree_of_the_task(demo: Path) -> None:
@@ -528,11 +536,15 @@ def test_a_person_resolves_a_conflict_in_the_worktree_of_the_task(demo: Path) ->
     marked = (there / "x.txt").read_text().splitlines()
     assert [line[:7] for line in marked] == ["<<<<<<<", "mine", "=======", "theirs", ">>>>>>>"]
     assert git(there, "status", "--short") == "AA x.txt\n?? own.txt"
-    # Whoever approves without a word of their own has it merged again.
+    # Approved untouched it would conflict again, also with another edit of the person's own file.
+    write(demo, {"x.txt": "mine, again\n"})
     person = Person([APPROVE])
     execute(demo, person)
     assert last(demo, "a").landing is LandingState.BLOCKED
     assert person.checkpoints[-1].edited == ()
+    with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
+        record_decision(open_at(demo), "a", APPROVE)
+    write(demo, {"x.txt": "mine\n"})
     write(there, {"x.txt": "\n".join([*marked[1:], "more", ""])})
     with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
         record_decision(open_at(demo), "a", APPROVE)
@@ -714,3 +726,120 @@ def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path
     record_decision(open_at(demo), "a", APPROVE)
     assert git(demo, "log", "-1", "--format=%s") == "Task a"
     assert git(demo, "status", "--short") == ""
+
+
+def test_every_conflict_is_named_until_it_is_resolved(demo: Path) -> None:
+    commit(demo, {"g.txt": LINES, "x.bin": "\0"})
+    (demo / "link").symlink_to("a.txt")
+    git(demo, "add", "link")
+    git(demo, "commit", "-qm", "link")
+    theirs = "sed -i 's/line 2$/theirs/' a.txt g.txt; printf 'theirs\\0' >x.bin; echo theirs >top"
+    by_command(demo, f'[ "$BLACKBIRD_RESUME" ] || {{ {theirs}; ln -sf theirs link; }}')
+    pending(demo, "")
+    write(demo, {"a.txt": LINES.replace("line 2", "mine"), "x.bin": "mine\0", "top/file": "mine\n"})
+    (demo / "g.txt").unlink()
+    (demo / "link").unlink()
+    (demo / "link").symlink_to("mine")
+    person = Person([APPROVE, APPROVE, APPROVE])
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    there = worktree(demo, "a")
+    (junk,) = [path.name for path in there.glob("top~*")]
+    names = f"a.txt, g.txt, link, {junk}, x.bin"
+    *sent, (_, state, (reason,)) = landings(person)
+    assert [reasons for _, _, reasons in sent] == [
+        (f"it conflicts with your worktree in {names}",),
+        (f"the conflict in {names} is not resolved",),
+    ]
+    assert state is LandingState.BLOCKED
+    assert reason.startswith(f"the conflict in {names} is not resolved; sent back 2 of 2 times")
+    assert {checkpoint.conflict for checkpoint in person.checkpoints[1:]} == {
+        f"the conflict in {names} is not resolved"
+    }
+    write(there, {"a.txt": LINES.replace("line 2", "both")})
+    git(there, "add", "x.bin", junk)
+    with pytest.raises(RequestError, match=f"^a is not approved: the conflict in g.txt, link, {junk} is not"):
+        record_decision(open_at(demo), "a", APPROVE)
+    (there / junk).rename(there / "top.txt")
+    git(there, "add", "g.txt", "link")
+    record_decision(open_at(demo), "a", APPROVE)
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == " M a.txt\n M g.txt\n M link\n M x.bin\n?? top.txt\n?? top/"
+    assert (demo / "a.txt").read_text() == LINES.replace("line 2", "both")
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        ("line 8", "its change cannot be committed; y.txt: "),
+        ("line 2", "it conflicts with your worktree"),
+    ],
+)
+def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(
+    demo: Path, edit: str, why: str
+) -> None:
+    commit(demo, {"x.txt": LINES, "y.txt": LINES})
+    configure(demo, execution__commit="approved")
+    by_command(demo, "sed -i 's/line 2$/theirs/' x.txt y.txt")
+    pending(demo, "")
+    record_decision(open_at(demo), "a", APPROVE)
+    run, trees = last(demo, "a"), merge_change(open_at(demo), last(demo, "a")).pair
+    save_run_ref(open_at(demo).repo, run.id, *trees, "landing")
+    note(demo, RunFields(landing_begun=True, landing_trees=trees._asdict()))
+    write(demo, {"x.txt": LINES.replace("line 2", "theirs"), "y.txt": LINES.replace(edit, "mine")})
+    # A rejection alone would leave a part behind: it is refused, and asked for again.
+    person = Person([REJECT])
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason.startswith(f"your worktree has it in x.txt; {why}")
+    checkpoint, _ = person.checkpoints
+    assert checkpoint.reasons == (f"it has landed in part: {reason}",)
+    assert [spec.command_for("a") for spec in checkpoint.offers() if spec.choice is Choice.REJECT] == [
+        "git blackbird decide a --reject --undo    # fails the task; takes out what landed"
+    ]
+    if edit == "line 8":
+        git(demo, "commit", "-qm", "mine", "y.txt")
+        record_decision(open_at(demo), "a", APPROVE)
+        assert execute(demo).reason is StopReason.COMPLETED
+        assert git(demo, "status", "--short") == ""
+    else:
+        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+        undo_task(open_at(demo), "a")
+        assert git(demo, "status", "--short") == " M y.txt"
+
+
+def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one")
+    began = git(demo, "branch", "--show-current")
+    git(demo, "switch", "-qc", "other")
+    other = "a is not approved: its commit would go to another branch: the run worked on the branch"
+    with pytest.raises(RequestError, match=f"^{other} {began}; now HEAD is on other$"):
+        record_decision(open_at(demo), "a", APPROVE)
+    git(demo, "switch", "-q", began)
+    record_decision(open_at(demo), "a", APPROVE)
+    git(demo, "switch", "-q", "other")
+    person = Person()
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    ((_, state, (reason,)),) = landings(person)
+    assert state is LandingState.BLOCKED
+    assert reason == (
+        f"its commit would go to another branch: it was approved on {began}; now HEAD is on other; "
+        f"`git switch {began}` and approve again, or commit here: "
+        "`git blackbird decide a --approve --any-branch`"
+    )
+    assert (person.checkpoints[0].other_branch or ("",))[0] == began
+    assert git(demo, "status", "--short") == ""
+    record_decision(open_at(demo), "a", replace(APPROVE, branch_confirmed=True))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "log", "-1", "--format=%s", "other") == "Task a"
+
+
+@pytest.mark.parametrize(("named", "other"), [("a.txt", "b.txt"), ("b.txt", "a.txt")])
+def test_who_approves_one_half_of_a_rename_is_told(demo: Path, named: str, other: str) -> None:
+    by_command(demo, "git mv a.txt b.txt")
+    pending(demo, "")
+    kept = f"left out, run {last(demo, 'a').id} keeps it: {other}"
+    assert record_decision(open_at(demo), "a", replace(APPROVE, only=(named,))).said == (
+        f"{kept}, the other half of a rename: {named} is approved",
+    )

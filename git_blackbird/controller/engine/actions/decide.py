@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.guards import LandedInPartError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -12,6 +13,7 @@ from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_
 from git_blackbird.controller.decisions.record import UnresolvedError, record_decision
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import left_stop
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError, error_notes
@@ -21,7 +23,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, 
 from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry, choices_for
 from git_blackbird.model.entities.history import requested_change, runs_in_change
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
-from git_blackbird.model.rules.attention import PendingDecision
+from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
@@ -58,7 +60,7 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
                 engine.ui.notify(event)
             return _after_decision(engine, reply, state)
         case None if not engine.is_interrupted:
-            return _undecided_stop(workspace, state, run)
+            return _undecided_stop(engine, state, run)
         case Unanswered() | None:
             return _left_open_stop(run)
 
@@ -88,13 +90,13 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
             )
     except GitStoppedError:
         return _left_open_stop(run)
-    except (ApprovalRefusedError, UnresolvedError, LockedError) as error:
+    except (ApprovalRefusedError, UnresolvedError, LandedInPartError, LockedError) as error:
         for note in error_notes(error):
             engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
         engine.refused_decisions += 1
         # An endless input of the same answer is not a person.
-        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, state, run)
+        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(engine, state, run)
     if result.decided is not None:
         engine.ui.notify(result.decided)
     for text in result.said:
@@ -133,7 +135,14 @@ def _stop_after(state: PlanState, run: Run) -> Stop | None:
     return None
 
 
-def _undecided_stop(workspace: Workspace, state: PlanState, run: Run) -> Stop:
+def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
+    """Return the stop where nobody decides, with all decisions that are due."""
+    due = [one.run for one in pending_decisions(state) if engine.scope.covers(one.task.id)]
+    runs = (run, *(one for one in due if one.id != run.id))
+    return left_stop([_stop_on(engine.workspace, state, one) for one in runs])
+
+
+def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
     was_requested = requested_change(runs_in_change(history)) is not None
     choices = choices_for(run, was_requested=was_requested)

@@ -6,6 +6,7 @@ from git_blackbird.controller.decisions.landing import (
     UNSTEADY,
     ChangeGoneError,
     Landing,
+    block_on_other_branch,
     land,
     listed,
     merge_change,
@@ -46,6 +47,10 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
             await finish_in_thread(
                 lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
             )
+            return None
+        blocked = await run_in_thread(lambda: block_on_other_branch(workspace, run))
+        if blocked is not None:
+            engine.ui.notify(blocked)
             return None
         unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
         if unresolved is None:
