@@ -108,6 +108,13 @@ def _owner_of(linked: Repository) -> tuple[str | None, str]:
     return None, ""
 
 
+def home_of(linked: Repository) -> Path | None:
+    """Return the worktree whose plan has the task of a linked worktree; None if it is not found."""
+    home = _owner_of(linked)[1]
+    wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
+    return next((top for top, git_dir in other_worktrees(linked) if git_dir == wanted), None)
+
+
 def stray_commit(linked: Repository) -> str | None:
     """Return the commit that a worktree's HEAD is at; None for one that ``commit_of`` made."""
     objects, at = open_libgit2(linked), head(linked).commit

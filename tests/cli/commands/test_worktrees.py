@@ -55,6 +55,19 @@ def test_open_prints_the_path_alone(trial: Trial) -> None:
     assert "--dry-run goes with prune" in trial.expect(2, "worktrees", "list", "--dry-run")
 
 
+def test_in_the_worktree_of_a_task_the_command_to_type_is_named(trial: Trial) -> None:
+    place, before = place_of(trial, "a"), git(trial.repo, "status", "--porcelain")
+    for args in (("decide", "a", "--approve"), ("init",), ("status",), ("branch", "a", "it's"), ()):
+        written = " ".join(args).replace("it's", "'it'\\''s'")
+        assert trial.expect(128, *args, cwd=place) == (
+            f"fatal: this is the worktree of task a of {trial.repo}\n"
+            f"hint: git -C {trial.repo} blackbird {written}".rstrip()
+            + "\n"
+        )
+    assert not (place / "blackbird.plan.json").exists()
+    assert git(trial.repo, "status", "--porcelain") == before
+
+
 def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
     assert trial.expect(0, "worktrees", "prune") == f"left {place_of(trial, 'a')}: a, waits for decision\n"
     assert place_of(trial, "a").is_dir()
