@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
@@ -75,6 +76,15 @@ class Workspace:
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""
         return replace(self, repo=linked)
+
+    def worktree_of(self, run: Run) -> str | None:
+        """Return where the worktree of its own is that a run worked in: somebody may have moved it since."""
+        if run.worktree is None or os.path.lexists(run.worktree):
+            return run.worktree
+        from git_blackbird.git.worktree.linked import find_task_worktree  # noqa: PLC0415  # rarely needed
+
+        found = find_task_worktree(self.repo, run.task_id, Path(run.worktree))
+        return run.worktree if found is None else str(found.top)
 
     @property
     def reviews_changes(self) -> bool:

@@ -11,7 +11,7 @@ from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.controller.runs.worktrees import release, take_whole
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.linked import disk_bytes, task_worktrees
+from git_blackbird.git.worktree.linked import TaskWorktree, disk_bytes, task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
@@ -93,26 +93,27 @@ def remove_landed(workspace: Workspace) -> None:
 
     Needs the controller lock. One that cannot be removed stays, as it does after a landing.
     """
-    for task_id, linked in list(task_worktrees(workspace.repo)):
-        history = workspace.store.records.history(TaskId(task_id))
-        if _state_of(history, _last_run(history, linked), is_planned=True) is PlaceState.LANDED:
+    for each in list(task_worktrees(workspace.repo)):
+        history = workspace.store.records.history(TaskId(each.task_id))
+        if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
             with contextlib.suppress(BlackbirdError):  # `worktrees` lists it
-                release(workspace, linked)
+                release(workspace, each.repo)
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
     tasks = workspace.store.plan().tasks
-    for name, linked in sorted(task_worktrees(workspace.repo), key=lambda each: each.task_id):
-        task_id = TaskId(name)
+    for each in sorted(task_worktrees(workspace.repo), key=lambda each: each.task_id):
+        task_id, linked = TaskId(each.task_id), each.repo
         history = workspace.store.records.history(task_id)
-        run = _last_run(history, linked)
+        run = _last_run(history, each)
         state = _state_of(history, run, is_planned=task_id in tasks)
         since = None if run is None else run.started_at
         yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked))
 
 
-def _last_run(history: History, linked: Repository) -> Run | None:
-    there = (run for run in reversed(history.own) if run.worktree == str(linked.top))
+def _last_run(history: History, place: TaskWorktree) -> Run | None:
+    known = {str(place.repo.top), str(place.made_at)}
+    there = (run for run in reversed(history.own) if run.worktree in known)
     return next(there, None)
 
 

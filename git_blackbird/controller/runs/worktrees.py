@@ -16,7 +16,8 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     claim,
-    open_linked,
+    find_task_worktree,
+    move_back,
     owner_of,
     remove_worktree,
     stray_commit,
@@ -36,19 +37,21 @@ class Place:
     """Where a run works.
 
     ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
-    ``left_out`` are paths of the user's worktree that a new one does not have.
+    ``left_out`` are paths of the user's worktree that a new one does not have; ``said`` is what people are to
+    be told of the place.
     """
 
     workspace: Workspace
     base: str | None = None
     left_out: tuple[SkippedPath, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
     if run.worktree is None:
         return workspace
-    linked = open_linked(workspace.repo, Path(run.worktree))
+    linked = find_task_worktree(workspace.repo, run.task_id, Path(run.worktree))
     return None if linked is None else workspace.working_in(linked)
 
 
@@ -86,22 +89,37 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
     folder = Path(run.worktree or "")
-    linked = open_linked(workspace.repo, folder)
     if run.landing is not LandingState.LANDED:
-        if linked is None:
-            linked = _restore(workspace, run, folder)
+        linked, said = _at_its_place(workspace, run, folder)
         base = (run.landing_trees or {}).get("base")
         if run.requested_by == BY_LANDING and base is not None:
             bring_merge(workspace, run, linked, base)
         merged = merge_in(run, linked)
-        return Place(workspace.working_in(linked), run.worktree_base if merged is None else merged.base)
+        base = run.worktree_base if merged is None else merged.base
+        return Place(workspace.working_in(linked), base, said=said)
     _give_up(workspace, run.task_id, folder)
     return _make(workspace, run.task_id, folder)
 
 
+def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Repository, tuple[str, ...]]:
+    """Return the worktree of a run where its session looks for it, and what is to be said of that."""
+    linked = find_task_worktree(workspace.repo, run.task_id, folder)
+    if linked is None:
+        return _restore(workspace, run, folder), ()
+    if linked.top == folder or not folder.parent.is_dir():
+        return linked, ()
+    if os.path.lexists(folder):
+        raise RequestError(
+            f"the worktree of {run.task_id} is at {linked.top}, and its session looks for it at {folder}",
+            hint=f"move what is at {folder} away",
+        )
+    back = move_back(workspace.repo, linked, folder)
+    return back, (f"its worktree is back at {folder}, from {linked.top}: the session looks for it there",)
+
+
 def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> None:
     """Remove the worktree of a task that starts anew, or whose change has landed, if there is one."""
-    linked = open_linked(workspace.repo, folder)
+    linked = find_task_worktree(workspace.repo, task_id, folder)
     if linked is not None and claim(workspace.repo, task_id, linked):
         stop_cut_off(linked)
         release(workspace, linked)

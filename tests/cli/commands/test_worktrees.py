@@ -68,6 +68,28 @@ def test_in_the_worktree_of_a_task_the_command_to_type_is_named(trial: Trial) ->
     assert git(trial.repo, "status", "--porcelain") == before
 
 
+def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_for_it(trial: Trial) -> None:
+    place, moved = place_of(trial, "a"), trial.repo.parent / "moved"
+    git(trial.repo, "worktree", "move", str(place), str(moved))
+    (moved / "hand.txt").write_text("hand\n")
+    (row,) = listed(trial)
+    assert (row["state"], row["path"]) == ("waits_for_decision", str(moved))
+    assert trial.expect(0, "worktrees", "prune") == f"left {moved}: a, waits for decision\n"
+    trial.environ["COLUMNS"] = "1000"
+    said = trial.expect(0, "show", "a")
+    assert f"worktree  {moved}\n" in said, said
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "more")
+    said = trial.expect(3, "execute", "a", "--no-input")
+    assert f"its worktree is back at {place}, from {moved}: the session looks for it there" in said
+    assert (place / "hand.txt").read_text() == "hand\n"
+    git(trial.repo, "worktree", "move", str(place), str(moved))
+    (moved / "late.txt").write_text("late\n")
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a" in trial.expect(3, "execute", "--no-input")
+    assert (trial.repo / "hand.txt").read_text() + (trial.repo / "late.txt").read_text() == "hand\nlate\n"
+    assert not moved.exists()
+
+
 def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
     assert trial.expect(0, "worktrees", "prune") == f"left {place_of(trial, 'a')}: a, waits for decision\n"
     assert place_of(trial, "a").is_dir()
