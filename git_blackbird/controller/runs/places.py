@@ -56,10 +56,14 @@ class PlaceOfTask(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """What became of a worktree: None for one that was or would be removed, else why it stays."""
+    """What became of a worktree: None for one that was or would be removed, else why it stays.
+
+    ``kept`` is the reference of what was edited in it after its last run.
+    """
 
     place: PlaceOfTask
     reason: str | None
+    kept: str | None = None
 
 
 def list_places(workspace: Workspace) -> list[PlaceOfTask]:
@@ -85,7 +89,7 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     if dry_run:
         return [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in _places(workspace)]
     with hold_controller(workspace, "worktrees prune"):
-        return [Pruned(place, _remove(workspace, linked, place)) for linked, place in _places(workspace)]
+        return [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
 
 def remove_landed(workspace: Workspace) -> None:
@@ -149,12 +153,12 @@ def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> s
     return reason
 
 
-def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
-    """Remove a worktree that is done with; return why one stays."""
-    if (reason := _why_needed(place)) is None:
-        try:
-            stop_cut_off(linked)
-            release(workspace, linked)
-        except BlackbirdError as error:
-            return error.message
-    return reason
+def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Remove a worktree that is done with; say why one stays."""
+    if (reason := _why_needed(place)) is not None:
+        return Pruned(place, reason)
+    try:
+        stop_cut_off(linked)
+        return Pruned(place, None, release(workspace, linked))
+    except BlackbirdError as error:
+        return Pruned(place, error.message)

@@ -15,6 +15,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
+    base_tree,
     claim,
     find_task_worktree,
     move_back,
@@ -23,7 +24,7 @@ from git_blackbird.git.worktree.linked import (
     stray_commit,
 )
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.saved_trees import keep_commit, load_run_ref, save_run_ref
+from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
@@ -83,8 +84,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
-    _give_up(workspace, task_id, folder)
-    return _make(workspace, task_id, folder)
+    return _make(workspace, task_id, folder, _give_up(workspace, task_id, folder))
 
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
@@ -97,8 +97,7 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
         merged = merge_in(run, linked)
         base = run.worktree_base if merged is None else merged.base
         return Place(workspace.working_in(linked), base, said=said)
-    _give_up(workspace, run.task_id, folder)
-    return _make(workspace, run.task_id, folder)
+    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id, folder))
 
 
 def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Repository, tuple[str, ...]]:
@@ -117,19 +116,31 @@ def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Reposit
     return back, (f"its worktree is back at {folder}, from {linked.top}: the session looks for it there",)
 
 
-def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> None:
-    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one."""
+def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, ...]:
+    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
+
+    Return what is to be said of that.
+    """
     linked = find_task_worktree(workspace.repo, task_id, folder)
     if linked is not None and claim(workspace.repo, task_id, linked):
         stop_cut_off(linked)
-        release(workspace, linked)
+        if (kept := release(workspace, linked)) is not None:
+            return (kept_text(kept),)
+    return ()
 
 
-def _make(workspace: Workspace, task_id: TaskId, folder: Path) -> Place:
+def kept_text(kept: str) -> str:
+    """Say where the files of a worktree are that had more than its runs left, and how to have them back."""
+    name = kept.rpartition("/")[2]
+    command = f"git blackbird restore {kept} --branch kept-{name}"
+    return f"what was edited in its worktree after its run is kept in {kept}:head; `{command}` has it"
+
+
+def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     taken = _base_snapshots.take(workspace)
     linked = _add(workspace, task_id, folder, taken.tree)
-    return Place(workspace.working_in(linked), left_out=taken.left_out)
+    return Place(workspace.working_in(linked), left_out=taken.left_out, said=said)
 
 
 class _BaseSnapshots:
@@ -185,13 +196,15 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
-    is_edited = not any(taken.tree in _known_trees(workspace, run) for run in runs)
+    known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
+    is_edited = taken.tree not in known
+    is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
     if stray is not None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
-    return f"refs/blackbird/worktrees/{name}" if is_edited and runs else None
+    return kept_worktree(name) if is_edited and is_named else None
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:

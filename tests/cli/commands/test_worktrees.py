@@ -107,12 +107,42 @@ def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tu
     said = f"{place_of(trial, 'a')}: a, given up\n"
     assert trial.expect(0, "worktrees", "prune", "--dry-run") == f"would remove {said}"
     assert place_of(trial, "a").is_dir()
-    assert trial.expect(0, "worktrees", "prune") == f"removed {said}"
+    pruned = trial.expect(0, "worktrees", "prune")
+    assert pruned.startswith(
+        f"removed {said}  what was edited in its worktree after its run is kept in refs/"
+    )
+    restore = pruned.split("`")[1].split()[2:]
     assert not place_of(trial, "a").exists()
     assert trial.expect(0, "worktrees") == "no worktrees of tasks\n"
     (kept,) = git(trial.repo, "for-each-ref", "--format=%(refname)", "refs/blackbird/worktrees").splitlines()
     assert git(trial.repo, "show", f"{kept}:head/later.txt") == "later"
     assert git(trial.repo, "rev-parse", f"{kept}:head") != tree
+    trial.expect(0, *restore)
+    assert git(trial.repo, "show", f"{restore[-1]}:later.txt") == "later"
+
+
+@pytest.mark.parametrize("way", [["restart", "a"], ["retry", "a"]])
+def test_what_was_edited_before_a_restart_is_named_with_the_command_that_has_it(
+    trial: Trial, way: list[str]
+) -> None:
+    (place_of(trial, "a") / "hand").write_text("hand\n")
+    _, said = trial.run(*way, "--no-input")
+    if way[0] == "retry":
+        said = trial.expect(3, "execute", "a", "--no-input")
+    assert not (place_of(trial, "a") / "hand").exists()
+    (line,) = [line for line in said.splitlines() if "what was edited" in line]
+    (kept,) = git(trial.repo, "for-each-ref", "--format=%(refname)", "refs/blackbird/worktrees").splitlines()
+    name = kept.rpartition("/")[2]
+    command = f"git blackbird restore {kept} --branch kept-{name}"
+    assert line.endswith(
+        f"what was edited in its worktree after its run is kept in {kept}:head; `{command}` has it"
+    )
+    assert trial.expect(0, *command.split()[2:]).startswith(f"branch kept-{name} has the files of a worktree")
+    assert git(trial.repo, "show", f"kept-{name}:hand") == "hand"
+    trial.expect(0, "restore", name, str(trial.repo.parent / "folder"))
+    assert (trial.repo.parent / "folder" / "hand").read_text() == "hand\n"
+    data = json.loads(trial.expect(0, "restore", kept, "--branch", "again", "--json"))["data"]
+    assert (data["kept"], data["task"], data["run"], data["branch"]) == (kept, None, None, "again")
 
 
 def test_one_with_a_file_that_cannot_be_kept_stays(trial: Trial) -> None:
