@@ -91,6 +91,6 @@ def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:
         path = clean_line(str(place.path))
         yield f"{verb if reason is None else 'left'} {path}: {place.task_id}, {place.state.words}{why}"
         if kept is not None:
-            yield f"  {kept_text(kept)}"
+            yield f"  {kept_text(place.task_id, kept)}"
     if not pruned:
         yield "no worktrees of tasks"

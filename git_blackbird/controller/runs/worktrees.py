@@ -113,7 +113,7 @@ def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Reposit
             hint=f"move what is at {folder} away",
         )
     back = move_back(workspace.repo, linked, folder)
-    return back, (f"its worktree is back at {folder}, from {linked.top}: the session looks for it there",)
+    return back, (f"the worktree of {run.task_id} is back at {folder}, where its session looks for it",)
 
 
 def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, ...]:
@@ -125,15 +125,15 @@ def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, 
     if linked is not None and claim(workspace.repo, task_id, linked):
         stop_cut_off(linked)
         if (kept := release(workspace, linked)) is not None:
-            return (kept_text(kept),)
+            return (kept_text(task_id, kept),)
     return ()
 
 
-def kept_text(kept: str) -> str:
+def kept_text(task_id: str, kept: str) -> str:
     """Say where the files of a worktree are that had more than its runs left, and how to have them back."""
     name = kept.rpartition("/")[2]
     command = f"git blackbird restore {kept} --branch kept-{name}"
-    return f"what was edited in its worktree after its run is kept in {kept}:head; `{command}` has it"
+    return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
 
 
 def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:

@@ -80,7 +80,7 @@ def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_fo
     assert f"worktree  {moved}\n" in said, said
     trial.expect(0, "decide", "a", "--request-changes", "-m", "more")
     said = trial.expect(3, "execute", "a", "--no-input")
-    assert f"its worktree is back at {place}, from {moved}: the session looks for it there" in said
+    assert f"the worktree of a is back at {place}, where its session looks for it" in said
     assert (place / "hand.txt").read_text() == "hand\n"
     git(trial.repo, "worktree", "move", str(place), str(moved))
     (moved / "late.txt").write_text("late\n")
@@ -109,7 +109,7 @@ def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tu
     assert place_of(trial, "a").is_dir()
     pruned = trial.expect(0, "worktrees", "prune")
     assert pruned.startswith(
-        f"removed {said}  what was edited in its worktree after its run is kept in refs/"
+        f"removed {said}  what was edited in the worktree of a is kept in refs/"
     )
     restore = pruned.split("`")[1].split()[2:]
     assert not place_of(trial, "a").exists()
@@ -135,7 +135,7 @@ def test_what_was_edited_before_a_restart_is_named_with_the_command_that_has_it(
     name = kept.rpartition("/")[2]
     command = f"git blackbird restore {kept} --branch kept-{name}"
     assert line.endswith(
-        f"what was edited in its worktree after its run is kept in {kept}:head; `{command}` has it"
+        f"what was edited in the worktree of a is kept in {kept}:head; `{command}` has it"
     )
     assert trial.expect(0, *command.split()[2:]).startswith(f"branch kept-{name} has the files of a worktree")
     assert git(trial.repo, "show", f"kept-{name}:hand") == "hand"
