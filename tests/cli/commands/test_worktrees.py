@@ -108,9 +108,7 @@ def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tu
     assert trial.expect(0, "worktrees", "prune", "--dry-run") == f"would remove {said}"
     assert place_of(trial, "a").is_dir()
     pruned = trial.expect(0, "worktrees", "prune")
-    assert pruned.startswith(
-        f"removed {said}  what was edited in the worktree of a is kept in refs/"
-    )
+    assert pruned.startswith(f"removed {said}  what was edited in the worktree of a is kept in refs/")
     restore = pruned.split("`")[1].split()[2:]
     assert not place_of(trial, "a").exists()
     assert trial.expect(0, "worktrees") == "no worktrees of tasks\n"
@@ -134,9 +132,7 @@ def test_what_was_edited_before_a_restart_is_named_with_the_command_that_has_it(
     (kept,) = git(trial.repo, "for-each-ref", "--format=%(refname)", "refs/blackbird/worktrees").splitlines()
     name = kept.rpartition("/")[2]
     command = f"git blackbird restore {kept} --branch kept-{name}"
-    assert line.endswith(
-        f"what was edited in the worktree of a is kept in {kept}:head; `{command}` has it"
-    )
+    assert line.endswith(f"what was edited in the worktree of a is kept in {kept}:head; `{command}` has it")
     assert trial.expect(0, *command.split()[2:]).startswith(f"branch kept-{name} has the files of a worktree")
     assert git(trial.repo, "show", f"kept-{name}:hand") == "hand"
     trial.expect(0, "restore", name, str(trial.repo.parent / "folder"))
