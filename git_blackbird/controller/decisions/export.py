@@ -1,5 +1,6 @@
 """Hand out what runs did: a task's change as a commit on a branch, a run's files as a worktree or branch."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,6 +109,8 @@ def restore_run(
     there or has no snapshot, or a folder in a repository, GitError for what git refuses.
     """
     repo = workspace.repo
+    if folder is not None:
+        _require_outside(repo, folder)
     kept = find_kept_worktrees(repo, run_id)
     if len(kept) == 1 and not _runs_called(workspace, run_id):
         if before:
@@ -129,6 +132,17 @@ def restore_run(
     commit = commit_tree(repo, tree, parent, message)
     _hand_out(repo, commit, folder, branch)
     return RestoreResult(run.task_id, run.id, commit, branch, folder)
+
+
+def _require_outside(repo: Repository, folder: Path) -> None:
+    """Refuse a folder in which a worktree would be in another one, or in a git directory."""
+    above = Path(os.path.realpath(folder))
+    for inside in (repo.top, repo.common_dir):
+        if above.is_relative_to(os.path.realpath(inside)):
+            raise RequestError(
+                f"{folder} is inside {inside}",
+                hint="name a folder beside the repository, or make a branch with --branch NAME",
+            )
 
 
 def _commit_kept(repo: Repository, kept: str) -> str:

@@ -1,17 +1,17 @@
 """The worktrees in which tasks are worked on: what is going on in each, and removing those done with."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
-from git_blackbird.controller.runs.worktrees import release, take_whole
+from git_blackbird.controller.runs.worktrees import forget, release, take_whole
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.linked import TaskWorktree, disk_bytes, task_worktrees
+from git_blackbird.git.worktree.linked import TaskWorktree, disk_bytes, lost_worktrees, task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
@@ -87,9 +87,12 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     """
     workspace.environment.forbid_agents("remove worktrees")
     if dry_run:
-        return [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in _places(workspace)]
+        lost = [Pruned(place, None) for _, place in _lost(workspace)]
+        there = _places(workspace)
+        return lost + [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in there]
     with hold_controller(workspace, "worktrees prune"):
-        return [_remove(workspace, linked, place) for linked, place in _places(workspace)]
+        lost = [_forget(workspace, linked, place) for linked, place in list(_lost(workspace))]
+        return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
 
 def remove_landed(workspace: Workspace) -> None:
@@ -97,6 +100,8 @@ def remove_landed(workspace: Workspace) -> None:
 
     Needs the controller lock. One that cannot be removed stays, as it does after a landing.
     """
+    for linked, place in list(_lost(workspace)):
+        _forget(workspace, linked, place)
     for each in list(task_worktrees(workspace.repo)):
         history = workspace.store.records.history(TaskId(each.task_id))
         if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
@@ -104,9 +109,31 @@ def remove_landed(workspace: Workspace) -> None:
                 release(workspace, each.repo)
 
 
+def _lost(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    """Return the worktrees that are done with whose folders somebody removed."""
+    for linked, place in _described(workspace, lost_worktrees(workspace.repo)):
+        if place.state in _DONE_WITH:
+            yield linked, place
+
+
+def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Let git forget a worktree whose folder is gone; say why it cannot."""
+    try:
+        forget(workspace, linked)
+    except BlackbirdError as error:
+        return Pruned(place, error.message)
+    return Pruned(place, None)
+
+
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    return _described(workspace, task_worktrees(workspace.repo))
+
+
+def _described(
+    workspace: Workspace, worktrees: Iterable[TaskWorktree]
+) -> Iterator[tuple[Repository, PlaceOfTask]]:
     tasks = workspace.store.plan().tasks
-    for each in sorted(task_worktrees(workspace.repo), key=lambda each: each.task_id):
+    for each in sorted(worktrees, key=lambda each: each.task_id):
         task_id, linked = TaskId(each.task_id), each.repo
         history = workspace.store.records.history(task_id)
         run = _last_run(history, each)

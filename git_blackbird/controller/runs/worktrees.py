@@ -207,6 +207,14 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     return kept_worktree(name) if is_edited and is_named else None
 
 
+def forget(workspace: Workspace, lost: Repository) -> None:
+    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept."""
+    stray, environment = stray_commit(lost), workspace.environment
+    if stray is not None:
+        keep_commit(workspace.repo, build_run_id(environment.now(), environment.random_bits(16)), stray)
+    remove_worktree(workspace.repo, lost)
+
+
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
     """Return a snapshot that has every file of a task's worktree. Raises RequestError, SnapshotError."""
     taken = snapshot(workspace.working_in(linked))

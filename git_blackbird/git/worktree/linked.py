@@ -99,6 +99,22 @@ def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
             yield TaskWorktree(task_id, linked, Path(made_at or top))
 
 
+def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
+    """Return the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
+
+    Those that somebody locked, as of a disk that is away, are not lost.
+    """
+    for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
+        if (git_dir / "locked").exists():
+            continue
+        with contextlib.suppress(OSError):
+            top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
+            linked = replace(repo, top=top, git_dir=git_dir)
+            task_id, home, made_at = _owner_of(linked)
+            if task_id is not None and home == _home(repo) and top.is_absolute() and not os.path.lexists(top):
+                yield TaskWorktree(task_id, linked, Path(made_at or top))
+
+
 def find_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repository | None:
     """Return the worktree of a task that was made at a folder, where it is now; None if it is gone."""
     moved = (

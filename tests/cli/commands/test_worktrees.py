@@ -1,6 +1,7 @@
 """``worktrees`` lists the worktrees of tasks, and removes those that are done with."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_fo
     assert "landed a" in trial.expect(3, "execute", "--no-input")
     assert (trial.repo / "hand.txt").read_text() + (trial.repo / "late.txt").read_text() == "hand\nlate\n"
     assert not moved.exists()
+
+
+def test_git_forgets_one_whose_folder_was_removed_once_it_is_done_with(trial: Trial) -> None:
+    place = place_of(trial, "a")
+    shutil.rmtree(place)
+    assert trial.expect(0, "worktrees", "prune") == "no worktrees of tasks\n"
+    assert str(place) in git(trial.repo, "worktree", "list")
+    trial.expect(0, "decide", "a", "--reject")
+    assert trial.expect(0, "worktrees", "prune", "--dry-run") == f"would remove {place}: a, given up\n"
+    assert trial.expect(0, "worktrees", "prune") == f"removed {place}: a, given up\n"
+    assert str(place) not in git(trial.repo, "worktree", "list")
 
 
 def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
