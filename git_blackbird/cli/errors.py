@@ -18,7 +18,7 @@ from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.errors import BlackbirdError, ElsewhereError, ExitCode, UnusableError, UsageError
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
-from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, refusal_hint
+from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, full_disk_hint, refusal_hint
 
 
 def report_bug(error: Exception, args: Sequence[str]) -> int:
@@ -83,6 +83,8 @@ def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
         case BlackbirdError():
             if isinstance(error, ElsewhereError) and error.place is not None:
                 error.hint = _command_there(error.place, args)
+            if isinstance(error, UnusableError) and error.hint is None:
+                error.hint = full_disk_hint(".")
             print_error(error, as_json=root.as_json)
             return error.exit_code
         case Exception():
