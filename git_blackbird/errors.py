@@ -5,6 +5,7 @@ The core raises these and never prints; one place at the edge turns them into
 """
 
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -76,3 +77,11 @@ class UnusableError(BlackbirdError):
     """No repository here, its plan, configuration or git cannot be used, or the system refuses."""
 
     exit_code = ExitCode.UNUSABLE
+
+
+class ElsewhereError(UnusableError):
+    """The command belongs in another worktree, ``place``; None where that is not known."""
+
+    def __init__(self, message: str, place: Path | None) -> None:
+        super().__init__(message, hint="run it in the worktree that has the plan")
+        self.place = place

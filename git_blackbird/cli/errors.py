@@ -16,9 +16,9 @@ from git_blackbird import __version__, trace
 from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
 from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
-from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, refusal_hint
+from git_blackbird.errors import BlackbirdError, ElsewhereError, ExitCode, UnusableError, UsageError
+from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
+from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, full_disk_hint, refusal_hint
 
 
 def report_bug(error: Exception, args: Sequence[str]) -> int:
@@ -81,12 +81,22 @@ def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
             drop_output()
             return ExitCode.OK
         case BlackbirdError():
+            if isinstance(error, ElsewhereError) and error.place is not None:
+                error.hint = _command_there(error.place, args)
+            if isinstance(error, UnusableError) and error.hint is None:
+                error.hint = full_disk_hint(".")
             print_error(error, as_json=root.as_json)
             return error.exit_code
         case Exception():
             return report_bug(error, args)
         case _:
             raise error
+
+
+def _command_there(place: Path, args: Sequence[str]) -> str:
+    """Return the command line for another worktree; without its arguments where they take several lines."""
+    given = args if all(arg.isprintable() for arg in args) else args[:1]
+    return " ".join(("git", "-C", shell_word(str(place)), "blackbird", *map(shell_word, given)))
 
 
 def _command_of(error: click.ClickException, args: Sequence[str]) -> str:

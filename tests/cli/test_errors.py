@@ -5,7 +5,10 @@ import os
 
 import pytest
 
-from git_blackbird.cli.errors import as_system_fault
+from git_blackbird.cli.errors import as_system_fault, exit_code_for
+from git_blackbird.cli.stdio import AppState
+from git_blackbird.controller.core.environment import system_environment
+from git_blackbird.errors import UnusableError
 
 
 def refusal(number: int, name: str | None = None) -> OSError:
@@ -55,3 +58,15 @@ def test_limits_are_told_as_such(error: Exception, message: str) -> None:
 )
 def test_everything_else_stays_a_bug(error: Exception) -> None:
     assert as_system_fault(error) is None
+
+
+def test_what_git_could_not_write_on_a_full_disk_has_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = os.statvfs(".")
+    full = os.statvfs_result(0 if place == 4 else number for place, number in enumerate(there))
+    state = AppState(system_environment, None)
+    for answer, hint in ((there, ""), (full, "hint: the disk is full: make room, then repeat the command\n")):
+        monkeypatch.setattr(os, "statvfs", lambda _, answer=answer: answer)
+        assert exit_code_for(UnusableError("cannot update ref 'HEAD'"), [], state) == 128
+        assert capsys.readouterr().err == f"fatal: cannot update ref 'HEAD'\n{hint}"

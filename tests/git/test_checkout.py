@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -270,3 +271,32 @@ def test_w16_a_filter_that_never_ends_is_bounded(
         "a filter of this repository may hang",
     )
     assert os.listdir(repo / ".git" / "blackbird") == []
+
+
+_HELD = """
+import os, sys
+from pathlib import Path
+from git_blackbird.git.core.repository import discover
+from git_blackbird.git.worktree.index import private_folder
+with private_folder(discover(Path(sys.argv[1]), dict(os.environ)), "files") as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_folder_of_a_killed_process_goes_and_that_of_another_at_work_stays(repo: Path) -> None:
+    command = [sys.executable, "-c", _HELD, str(repo)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    pipes["cwd"] = Path(__file__).parents[2]
+    with subprocess.Popen(command, **pipes) as killed, subprocess.Popen(command, **pipes) as at_work:
+        assert killed.stdout is not None
+        assert at_work.stdout is not None
+        left, held = (Path(out.readline().strip()) for out in (killed.stdout, at_work.stdout))
+        killed.kill()
+        killed.wait()
+        assert left.is_dir()
+        with private_folder(found(repo), "snapshot"):
+            assert (left.exists(), held.is_dir()) == (False, True)
+        at_work.communicate("")
+    assert not held.exists()

@@ -49,6 +49,15 @@ def test_a_branch_has_one_commit_of_exactly_the_change(trial: Trial) -> None:
     assert untouched(trial) == was
 
 
+def test_a_worktree_is_not_restored_into_the_repository(trial: Trial) -> None:
+    was, (record,) = untouched(trial), trial.records("a")
+    for folder in ("sub/dir", ".git/inside", "."):
+        said = trial.expect(1, "restore", record["id"], folder)
+        assert f" is inside {trial.repo}" in said
+        assert "hint: name a folder beside the repository, or make a branch with --branch NAME\n" in said
+    assert untouched(trial) == was
+
+
 def test_what_cannot_be_a_branch_is_refused_with_the_way_out(trial: Trial) -> None:
     trial.expect(0, "branch", "b", "work")
     assert "already exists" in trial.expect(128, "branch", "b", "work")

@@ -1,5 +1,7 @@
 """Several tasks at once through the program as its user starts it, by the real clock."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,33 @@ def trial(repo: Path) -> Trial:
     trial = Trial(repo)
     trial.plan({"one": (), "two": ()})
     return trial
+
+
+def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> None:
+    trial = Trial(repo)
+    trial.configure({"execution.worktrees": "true", "execution.commit": "approved"})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command("echo new >new.txt")
+    trial.plan({"a": (), "b": (), "c": (), "d": ()})
+    trial.expect(0, "edit", "a", "--title", "First")
+    git(repo, "add", "blackbird.plan.json")
+    commit(repo, {"f": "base\n", ".gitignore": ".blackbird\n"})
+    git(repo, "checkout", "-q", "-b", "side")
+    trial.expect(0, "edit", "d", "--title", "Other")
+    git(repo, "add", "blackbird.plan.json")
+    commit(repo, {"f": "side\n"})
+    git(repo, "checkout", "-q", "main")
+    trial.expect(3, "execute", "a", "--no-input")
+    git(repo, "add", "blackbird.plan.json")
+    commit(repo, {"f": "main\n"})
+    subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
+    trial.expect(0, "decide", "a", "--approve")
+    said = trial.expect(3, "execute", "a", "--no-input")
+    (way,) = set(re.findall(r"`(git [^`]*--abort)`", said))
+    subprocess.run(way, shell=True, cwd=repo, check=True)
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a (commit " in trial.expect(0, "execute", "a", "--no-input")
+    assert git(repo, "log", "-1", "--name-only", "--format=%s").split() == ["First", "new.txt"]
 
 
 def test_what_was_made_before_a_conflict_lands_as_well(trial: Trial) -> None:

@@ -135,6 +135,32 @@ def test_one_that_was_cut_off_is_completed_and_brought_back_in_full(trial: Trial
     assert ((trial.repo / "old.txt").read_text(), (trial.repo / "new.txt").read_text()) == (text, "a\n")
 
 
+def test_one_that_could_not_write_a_file_is_half_done_until_execute_completes_it(trial: Trial) -> None:
+    commit(trial.repo, {".gitattributes": "old.txt filter=late\n"})
+    flag, late = trial.repo.parent / "flag", f"sed -i 's/line 15$/mine/' {trial.repo}/old.txt"
+    trial.configure({"execution.stopAfterEachTask": "false"})
+    git(trial.repo, "config", "filter.late.smudge", f"if rm {flag} 2>/dev/null; then {late}; fi; cat")
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    flag.touch()
+    output = trial.expect(1, "undo", "a")
+    assert "left as it is: old.txt: it was edited at the same moment\nthis is half done; " in output
+    assert "this completes it: git blackbird undo a\n" in output
+    status = trial.expect(0, "status")
+    assert "a  A: its undo is half done: old.txt left as it is\n      git blackbird execute\n" in status
+    trial.expect(0, "execute", "--no-input")
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 15\n", "mine\n")
+    assert "half done" not in trial.expect(0, "status")
+    git(trial.repo, "checkout", "-q", "old.txt")
+    flag.touch()
+    assert "this completes it: git blackbird redo a\n" in trial.expect(1, "redo", "a")
+    status = trial.expect(0, "status")
+    assert "its redo is half done: old.txt left as it is\n" in status
+    assert "its change was brought back in part\n" in status
+    trial.expect(0, "redo", "a")
+    text = LINES.replace("line 3\n", "a\n").replace("line 15\n", "mine\n")
+    assert ((trial.repo / "old.txt").read_text(), (trial.repo / "new.txt").read_text()) == (text, "a\n")
+
+
 def test_files_that_were_ignored_before_the_run_are_no_part_of_its_change(trial: Trial) -> None:
     write(trial.repo, {".gitignore": ".blackbird\nblackbird.plan.json\n.env\n", ".env": "secret\n"})
     git(trial.repo, "commit", "-q", "-a", "-m", "ignore it")

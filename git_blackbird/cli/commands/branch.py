@@ -14,6 +14,7 @@ from git_blackbird.controller.runs.places import (
     list_places,
     prune_places,
 )
+from git_blackbird.controller.runs.worktrees import kept_text
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import format_seconds, render_bytes, render_path
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
@@ -37,6 +38,8 @@ def restore(
     workspace = open_workspace(call.environment)
     result = restore_run(workspace, run_id, folder=place, branch=branch, before=before)
     what = f"the files {'before' if before else 'after'} run {result.run_id} of {result.task_id}"
+    if result.kept is not None:
+        what = "the files of a worktree that was removed"
     if folder is not None:
         call.print(f"{render_path(folder)} is a worktree with {what}")
         call.print(f"to remove it: git worktree remove {shell_word(folder)}")
@@ -83,9 +86,11 @@ def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> list[str]:
 
 
 def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:
-    for place, reason in pruned:
+    for place, reason, kept in pruned:
         why = "" if reason in {None, place.state.words} else f": {clean_line(reason or '')}"
         path = clean_line(str(place.path))
         yield f"{verb if reason is None else 'left'} {path}: {place.task_id}, {place.state.words}{why}"
+        if kept is not None:
+            yield f"  {kept_text(place.task_id, kept)}"
     if not pruned:
         yield "no worktrees of tasks"

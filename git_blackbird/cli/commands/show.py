@@ -82,7 +82,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     label = label_cell(view.label)
     criteria = [f"- {clean_line(criterion)}" for criterion in task.acceptance_criteria]
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
-    yield from render_table(_facts(view), call.columns)
+    yield from render_table(_facts(view, call.workspace), call.columns)
     yield from render_section("description", strip_controls(task.description).splitlines())
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
@@ -102,7 +102,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("commits", commits)
 
 
-def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
+def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     task = view.task
     yield "status", task.status.value
     if task.parent is not None:
@@ -115,8 +115,9 @@ def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
             f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
         )
     run = view.history.latest
-    if run is not None and run.worktree is not None and run.landing is not LandingState.LANDED:
-        yield "worktree", clean_line(run.worktree, 1000)
+    place = None if run is None or run.landing is LandingState.LANDED else workspace.worktree_of(run)
+    if place is not None:
+        yield "worktree", clean_line(place, 1000)
     if run is not None and run.landing is not None:
         yield "landing", landing_text(run)
     if view.skipped:

@@ -24,7 +24,7 @@ def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:
     if result.uncommitted is not None:
         call.warn(f"this is in the worktree only, not committed: {result.uncommitted}")
     call.data("runs:UndoOutput", result)
-    return ExitCode.OK
+    return ExitCode.OK if result.is_whole else ExitCode.FAILED
 
 
 def _lines(result: UndoResult) -> Iterator[str]:
@@ -41,6 +41,9 @@ def _lines(result: UndoResult) -> Iterator[str]:
     )
     if result.commit is not None:
         yield f"committed as {result.commit[:12]}"
+    if not result.is_whole:
+        again = task_command("redo" if result.is_redo else "undo", task_id)
+        yield f"this is half done; once these files can be written, this completes it: {again}"
     if not result.is_dry_run:
         other_way = task_command("undo" if result.is_redo else "redo", task_id)
         yield f"to turn that round: {other_way}"

@@ -134,6 +134,7 @@ class UndoOutput(DataOutput, schema_name="undo"):
     is_dry_run: bool = field("Whether nothing was changed, only shown.")
     summary: Summary = field("What that changed in the worktree.")
     kept: tuple[KeptPath, ...] = field("Paths that stay as they are, and why.")
+    is_whole: bool = field("Whether every file could be written that is not in `kept` for later edits.")
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it and have run since.")
     commit: str | None = field("The id of the commit that was made for it.")
     uncommitted: str | None = field("Why there is no commit, though the change was committed.")
@@ -152,8 +153,9 @@ class BranchOutput(DataOutput, schema_name="branch"):
 class RestoreOutput(DataOutput, schema_name="restore"):
     """Where the files of a run are now."""
 
-    task: TaskId = field("The task.", "task_id")
-    run: RunId = field("The run.", "run_id")
+    task: TaskId | None = field("The task; null for files of a removed worktree.", "task_id")
+    run: RunId | None = field("The run; null for files of a removed worktree.", "run_id")
+    kept: str | None = field("The reference of the removed worktree, if it was one.")
     commit: str = field("The id of a commit of these files.")
     branch: str | None = field("The branch, if one was asked for.")
     folder: str | None = field("The worktree, if one was asked for.", using=_folder)
@@ -179,11 +181,16 @@ class PrunedWorktree(WorktreeView):
     """A worktree that was removed, would be, or stays."""
 
     reason: str | None = field("Why it stays; null where it does not.")
+    kept: str | None = field("The reference with its files, if they were edited after its last run.")
 
     @classmethod
     def read(cls, value: Any, given: Collection[str] = frozenset()) -> dict[str, object]:
         """Read the worktree, and why it stays."""
-        return {**super().read(value.place, {*given, "reason"}), "reason": value.reason}
+        return {
+            **super().read(value.place, {*given, "reason", "kept"}),
+            "reason": value.reason,
+            "kept": value.kept,
+        }
 
 
 class PrunedWorktreesOutput(DataOutput, schema_name="worktrees-prune"):

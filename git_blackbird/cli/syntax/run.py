@@ -164,7 +164,8 @@ restore = CommandSpec(
     "branch:restore",
     """Put the files as RUN left them into a new worktree at FOLDER, or on a new branch.
 
-    RUN is an id that `git blackbird runs` shows, or how it begins. Nothing else is changed.
+    RUN is an id that `git blackbird runs` shows, or how it begins, or the reference of a worktree of a task
+    that was removed. Nothing else is changed.
     """,
     Argument(["run_id"], metavar="RUN"),
     Argument(["folder"], metavar="[FOLDER]", required=False, type=Path()),

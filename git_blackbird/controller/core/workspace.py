@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
@@ -80,6 +81,15 @@ class Workspace:
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""
         return replace(self, repo=linked)
+
+    def worktree_of(self, run: Run) -> str | None:
+        """Return where the worktree of its own is that a run worked in: somebody may have moved it since."""
+        if run.worktree is None or os.path.lexists(run.worktree):
+            return run.worktree
+        from git_blackbird.git.worktree.linked import find_task_worktree  # noqa: PLC0415  # rarely needed
+
+        found = find_task_worktree(self.repo, run.task_id, Path(run.worktree))
+        return run.worktree if found is None else str(found.top)
 
     @property
     def reviews_changes(self) -> bool:
@@ -154,9 +164,11 @@ def open_workspace(
 ) -> Workspace:
     """Open the worktree around the working directory, for a call that asks nobody with ``no_input``.
 
-    Raises UnusableError when there is no usable repository.
+    Raises UnusableError when there is no usable repository, ElsewhereError in the worktree of a task.
     """
     repo = discover(environment.cwd, environment.environ)
+    if repo.git_dir != repo.common_dir:
+        _require_no_task(repo)
     if os.path.lexists(repo.index_lock):
         from git_blackbird.git.worktree.index import clear_leftover_lock  # noqa: PLC0415  # rarely there
 
@@ -165,6 +177,16 @@ def open_workspace(
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers([*given, *flags], problems)
     return Workspace(environment, repo, Store(paths), settings, no_input)
+
+
+def _require_no_task(repo: Repository) -> None:
+    """Raise ElsewhereError in the worktree of a task: its plan and records are another worktree's."""
+    from git_blackbird.git.worktree.linked import home_of, owner_of  # noqa: PLC0415  # in linked worktrees only
+
+    if (task_id := owner_of(repo)) is not None:
+        home = home_of(repo)
+        of = "" if home is None else f" of {home}"
+        raise ElsewhereError(f"this is the worktree of task {clean_line(task_id)}{of}", home)
 
 
 def read_layers(

@@ -62,6 +62,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         moved=diverged_in(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
         conflict=_conflict(workspace, run, pair),
+        worktree=workspace.worktree_of(run),
         runs=len(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),

@@ -1,5 +1,6 @@
 """Hand out what runs did: a task's change as a commit on a branch, a run's files as a worktree or branch."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,11 +8,12 @@ from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.branch import commit_tree, create_branch
-from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import add_worktree
 from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
+from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted, shell_word
@@ -37,13 +39,14 @@ class BranchResult:
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """Where the files of a run are now: a branch, or a worktree, at ``commit``."""
+    """Where the files of a run, or of a worktree ``kept`` by a reference, are now: at ``commit``."""
 
-    task_id: TaskId
-    run_id: RunId
+    task_id: TaskId | None
+    run_id: RunId | None
     commit: str
     branch: str | None = None
     folder: Path | None = None
+    kept: str | None = None
 
 
 def create_task_branch(
@@ -102,9 +105,20 @@ def restore_run(
 ) -> RestoreResult:
     """Put the files as a run left them, or as they were ``before`` it, into a new worktree or branch.
 
-    Raises RequestError for a run that is not there or has no snapshot, GitError for what git refuses.
+    ``run_id`` may also be the reference of a removed worktree. Raises RequestError for a run that is not
+    there or has no snapshot, or a folder in a repository, GitError for what git refuses.
     """
-    repo, run = workspace.repo, _find_run(workspace, run_id)
+    repo = workspace.repo
+    if folder is not None:
+        _require_outside(repo, folder)
+    kept = find_kept_worktrees(repo, run_id)
+    if len(kept) == 1 and not _runs_called(workspace, run_id):
+        if before:
+            raise RequestError(f"{kept[0]} has no files from before", hint="leave --before out")
+        commit = _commit_kept(repo, kept[0])
+        _hand_out(repo, commit, folder, branch)
+        return RestoreResult(None, None, commit, branch, folder, kept[0])
+    run = _find_run(workspace, run_id)
     tree = run.base_tree if before else run.head_tree
     if tree is None:
         raise RequestError(
@@ -116,17 +130,43 @@ def restore_run(
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)
+    _hand_out(repo, commit, folder, branch)
+    return RestoreResult(run.task_id, run.id, commit, branch, folder)
+
+
+def _require_outside(repo: Repository, folder: Path) -> None:
+    """Refuse a folder in which a worktree would be in another one, or in a git directory."""
+    above = Path(os.path.realpath(folder))
+    for inside in (repo.top, repo.common_dir):
+        if above.is_relative_to(os.path.realpath(inside)):
+            raise RequestError(
+                f"{folder} is inside {inside}",
+                hint="name a folder beside the repository, or make a branch with --branch NAME",
+            )
+
+
+def _commit_kept(repo: Repository, kept: str) -> str:
+    pair = load_run_ref(repo, kept.rpartition("/")[2], "worktrees")
+    if pair is None:
+        raise UnusableError(f"{kept} has no files")
+    return commit_tree(repo, pair.head, head(repo).commit, f"Files of {kept}\n")
+
+
+def _hand_out(repo: Repository, commit: str, folder: Path | None, branch: str | None) -> None:
     if branch is not None:
         create_branch(repo, branch, commit)
     if folder is not None:
         add_worktree(repo, folder, commit)
-    return RestoreResult(run.task_id, run.id, commit, branch, folder)
+
+
+def _runs_called(workspace: Workspace, run_id: str) -> list[Path]:
+    names = workspace.paths.runs.glob("*/*.json")
+    return [path for path in names if run_id and path.stem.startswith(run_id)]
 
 
 def _find_run(workspace: Workspace, run_id: str) -> Run:
     """Return the run whose id begins so, of any task. Raises RequestError."""
-    names = workspace.paths.runs.glob("*/*.json")
-    places = [path for path in names if run_id and path.stem.startswith(run_id)]
+    places = _runs_called(workspace, run_id)
     if len(places) != 1:
         which = "more than one run" if places else "no run"
         raise RequestError(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_usable
@@ -41,7 +41,8 @@ class UndoResult:
 
     ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
     are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
-    ``uncommitted`` says why there is none though the change was committed.
+    ``uncommitted`` says why there is none though the change was committed. ``is_whole`` is False where a file
+    could not be written: the next execute, or the same command, completes it.
     """
 
     task: Task
@@ -53,6 +54,7 @@ class UndoResult:
     commit: str | None = None
     uncommitted: str | None = None
     is_dry_run: bool = False
+    is_whole: bool = True
 
 
 class _Commit(NamedTuple):
@@ -185,8 +187,9 @@ class _Undo:
             if not self.is_redo:
                 self._keep(TreePair(began, after), attempt)
         commit = self._commit(TreePair(began, after), is_whole=not refused)
-        self._record(left, commit)
-        return self._result(TreePair(before, after), left, commit, is_dry_run=False)
+        self._record(left, commit, is_whole=not refused)
+        result = self._result(TreePair(before, after), left, commit, is_dry_run=False)
+        return replace(result, is_whole=not refused)
 
     def _attempt(self) -> TreePair | None:
         """Return what an earlier attempt was to change; to land by halves comes to that of one."""
@@ -202,6 +205,8 @@ class _Undo:
 
     def _require_some(self, merged: Merged, before: str, began: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
+        if self._marked.undo_begun == ("redo" if self.is_redo else "undo"):
+            return  # what is left may be what an earlier attempt left
         is_again = not self.is_redo and self._marked.undone_at is not None
         if merged.tree == before and merged.left and (began == before or is_again):
             verb = "brought back" if self.is_redo else "taken back"
@@ -273,8 +278,11 @@ class _Undo:
         # That of a killed approval is in no record.
         return any(commit_of_run(repo, run.id, began) for run in self.runs)
 
-    def _record(self, left: Mapping[bytes, str], commit: _Commit) -> None:
-        """Note it on the record. What could not be brought back in full counts as taken back still."""
+    def _record(self, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
+        """Note it on the record. What could not be brought back in full counts as taken back still.
+
+        Where a file could not be written it stays begun, as after a crash.
+        """
         is_back = self.is_redo and not left and not commit.is_refused
         made = self._marked.undo_commit if self.is_redo else commit.oid or self._marked.undo_commit
         fields = RunFields(
@@ -282,7 +290,7 @@ class _Undo:
             undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
             undo_commit=None if is_back else made,
             undo_uncommitted=commit.is_refused or None,
-            undo_begun=None,
+            undo_begun=None if is_whole else "redo" if self.is_redo else "undo",
         )
         if self._marked.landing_begun:
             fields = fields.with_fields(RunFields(landing=LandingState.LANDED, landing_begun=None))

@@ -161,6 +161,8 @@ class Engine:
     def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
         """Return the context of a run on a task, where it is to work."""
         place = open_place(self.workspace, instruction.task.id, instruction.resumes)
+        for text in place.said:
+            inform(self.ui, text, instruction.task.id)
         name_left_out(self.ui, self._left_out, place.left_out)
         context = replace(self.context_of(agent), workspace=place.workspace)
         return replace(context, worktree_base=place.base)

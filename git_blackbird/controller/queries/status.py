@@ -11,6 +11,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
@@ -200,7 +201,8 @@ def why_failed(history: History) -> str | None:
     if history.latest is None:
         return None
     if history.latest.undone_at is not None:
-        return "its change was taken back"
+        verb = "brought back in part" if history.latest.undo_begun == "redo" else "taken back"
+        return f"its change was {verb}"
     is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
     return "rejected" if is_rejected else history.latest.error
 
@@ -225,7 +227,9 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 def next_verdict(run: Run) -> str:
     """Say what a change waits for: the user's check comes before the reviews, and its landing last."""
     if run.undo_begun is not None:
-        return f"its {run.undo_begun} was interrupted"
+        # A killed one has nothing recorded yet of what it left.
+        left = f": {clean_line(', '.join(run.undo_left))} left as it is" if run.undo_left else ""
+        return f"its {run.undo_begun} {'is half done' if left else 'was interrupted'}{left}"
     if run.is_landing_due:
         return _LANDED_IN_PART if run.landing_begun else _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW

@@ -1,17 +1,17 @@
 """The worktrees in which tasks are worked on: what is going on in each, and removing those done with."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
-from git_blackbird.controller.runs.worktrees import release, take_whole
+from git_blackbird.controller.runs.worktrees import forget, release, take_whole
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.linked import disk_bytes, task_worktrees
+from git_blackbird.git.worktree.linked import TaskWorktree, disk_bytes, lost_worktrees, task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
@@ -56,10 +56,14 @@ class PlaceOfTask(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """What became of a worktree: None for one that was or would be removed, else why it stays."""
+    """What became of a worktree: None for one that was or would be removed, else why it stays.
+
+    ``kept`` is the reference of what was edited in it after its last run.
+    """
 
     place: PlaceOfTask
     reason: str | None
+    kept: str | None = None
 
 
 def list_places(workspace: Workspace) -> list[PlaceOfTask]:
@@ -83,9 +87,12 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     """
     workspace.environment.forbid_agents("remove worktrees")
     if dry_run:
-        return [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in _places(workspace)]
+        lost = [Pruned(place, None) for _, place in _lost(workspace)]
+        there = _places(workspace)
+        return lost + [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in there]
     with hold_controller(workspace, "worktrees prune"):
-        return [Pruned(place, _remove(workspace, linked, place)) for linked, place in _places(workspace)]
+        lost = [_forget(workspace, linked, place) for linked, place in list(_lost(workspace))]
+        return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
 
 def remove_landed(workspace: Workspace) -> None:
@@ -93,26 +100,51 @@ def remove_landed(workspace: Workspace) -> None:
 
     Needs the controller lock. One that cannot be removed stays, as it does after a landing.
     """
-    for task_id, linked in list(task_worktrees(workspace.repo)):
-        history = workspace.store.records.history(TaskId(task_id))
-        if _state_of(history, _last_run(history, linked), is_planned=True) is PlaceState.LANDED:
+    for linked, place in list(_lost(workspace)):
+        _forget(workspace, linked, place)
+    for each in list(task_worktrees(workspace.repo)):
+        history = workspace.store.records.history(TaskId(each.task_id))
+        if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
             with contextlib.suppress(BlackbirdError):  # `worktrees` lists it
-                release(workspace, linked)
+                release(workspace, each.repo)
+
+
+def _lost(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    """Return the worktrees that are done with whose folders somebody removed."""
+    for linked, place in _described(workspace, lost_worktrees(workspace.repo)):
+        if place.state in _DONE_WITH:
+            yield linked, place
+
+
+def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Let git forget a worktree whose folder is gone; say why it cannot."""
+    try:
+        forget(workspace, linked)
+    except BlackbirdError as error:
+        return Pruned(place, error.message)
+    return Pruned(place, None)
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    return _described(workspace, task_worktrees(workspace.repo))
+
+
+def _described(
+    workspace: Workspace, worktrees: Iterable[TaskWorktree]
+) -> Iterator[tuple[Repository, PlaceOfTask]]:
     tasks = workspace.store.plan().tasks
-    for name, linked in sorted(task_worktrees(workspace.repo), key=lambda each: each.task_id):
-        task_id = TaskId(name)
+    for each in sorted(worktrees, key=lambda each: each.task_id):
+        task_id, linked = TaskId(each.task_id), each.repo
         history = workspace.store.records.history(task_id)
-        run = _last_run(history, linked)
+        run = _last_run(history, each)
         state = _state_of(history, run, is_planned=task_id in tasks)
         since = None if run is None else run.started_at
         yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked))
 
 
-def _last_run(history: History, linked: Repository) -> Run | None:
-    there = (run for run in reversed(history.own) if run.worktree == str(linked.top))
+def _last_run(history: History, place: TaskWorktree) -> Run | None:
+    known = {str(place.repo.top), str(place.made_at)}
+    there = (run for run in reversed(history.own) if run.worktree in known)
     return next(there, None)
 
 
@@ -148,12 +180,12 @@ def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> s
     return reason
 
 
-def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
-    """Remove a worktree that is done with; return why one stays."""
-    if (reason := _why_needed(place)) is None:
-        try:
-            stop_cut_off(linked)
-            release(workspace, linked)
-        except BlackbirdError as error:
-            return error.message
-    return reason
+def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Remove a worktree that is done with; say why one stays."""
+    if (reason := _why_needed(place)) is not None:
+        return Pruned(place, reason)
+    try:
+        stop_cut_off(linked)
+        return Pruned(place, None, release(workspace, linked))
+    except BlackbirdError as error:
+        return Pruned(place, error.message)

@@ -15,14 +15,16 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
+    base_tree,
     claim,
-    open_linked,
+    find_task_worktree,
+    move_back,
     owner_of,
     remove_worktree,
     stray_commit,
 )
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.saved_trees import keep_commit, load_run_ref, save_run_ref
+from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
@@ -36,19 +38,21 @@ class Place:
     """Where a run works.
 
     ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
-    ``left_out`` are paths of the user's worktree that a new one does not have.
+    ``left_out`` are paths of the user's worktree that a new one does not have; ``said`` is what people are to
+    be told of the place.
     """
 
     workspace: Workspace
     base: str | None = None
     left_out: tuple[SkippedPath, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
     if run.worktree is None:
         return workspace
-    linked = open_linked(workspace.repo, Path(run.worktree))
+    linked = find_task_worktree(workspace.repo, run.task_id, Path(run.worktree))
     return None if linked is None else workspace.working_in(linked)
 
 
@@ -80,38 +84,63 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
-    _give_up(workspace, task_id, folder)
-    return _make(workspace, task_id, folder)
+    return _make(workspace, task_id, folder, _give_up(workspace, task_id, folder))
 
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
     folder = Path(run.worktree or "")
-    linked = open_linked(workspace.repo, folder)
     if run.landing is not LandingState.LANDED:
-        if linked is None:
-            linked = _restore(workspace, run, folder)
+        linked, said = _at_its_place(workspace, run, folder)
         base = (run.landing_trees or {}).get("base")
         if run.requested_by == BY_LANDING and base is not None:
             bring_merge(workspace, run, linked, base)
         merged = merge_in(run, linked)
-        return Place(workspace.working_in(linked), run.worktree_base if merged is None else merged.base)
-    _give_up(workspace, run.task_id, folder)
-    return _make(workspace, run.task_id, folder)
+        base = run.worktree_base if merged is None else merged.base
+        return Place(workspace.working_in(linked), base, said=said)
+    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id, folder))
 
 
-def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> None:
-    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one."""
-    linked = open_linked(workspace.repo, folder)
+def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Repository, tuple[str, ...]]:
+    """Return the worktree of a run where its session looks for it, and what is to be said of that."""
+    linked = find_task_worktree(workspace.repo, run.task_id, folder)
+    if linked is None:
+        return _restore(workspace, run, folder), ()
+    if linked.top == folder or not folder.parent.is_dir():
+        return linked, ()
+    if os.path.lexists(folder):
+        raise RequestError(
+            f"the worktree of {run.task_id} is at {linked.top}, and its session looks for it at {folder}",
+            hint=f"move what is at {folder} away",
+        )
+    back = move_back(workspace.repo, linked, folder)
+    return back, (f"the worktree of {run.task_id} is back at {folder}, where its session looks for it",)
+
+
+def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, ...]:
+    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
+
+    Return what is to be said of that.
+    """
+    linked = find_task_worktree(workspace.repo, task_id, folder)
     if linked is not None and claim(workspace.repo, task_id, linked):
         stop_cut_off(linked)
-        release(workspace, linked)
+        if (kept := release(workspace, linked)) is not None:
+            return (kept_text(task_id, kept),)
+    return ()
 
 
-def _make(workspace: Workspace, task_id: TaskId, folder: Path) -> Place:
+def kept_text(task_id: str, kept: str) -> str:
+    """Say where the files of a worktree are that had more than its runs left, and how to have them back."""
+    name = kept.rpartition("/")[2]
+    command = f"git blackbird restore {kept} --branch kept-{name}"
+    return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
+
+
+def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     taken = _base_snapshots.take(workspace)
     linked = _add(workspace, task_id, folder, taken.tree)
-    return Place(workspace.working_in(linked), left_out=taken.left_out)
+    return Place(workspace.working_in(linked), left_out=taken.left_out, said=said)
 
 
 class _BaseSnapshots:
@@ -167,13 +196,23 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
-    is_edited = not any(taken.tree in _known_trees(workspace, run) for run in runs)
+    known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
+    is_edited = taken.tree not in known
+    is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
     if stray is not None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
-    return f"refs/blackbird/worktrees/{name}" if is_edited and runs else None
+    return kept_worktree(name) if is_edited and is_named else None
+
+
+def forget(workspace: Workspace, lost: Repository) -> None:
+    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept."""
+    stray, environment = stray_commit(lost), workspace.environment
+    if stray is not None:
+        keep_commit(workspace.repo, build_run_id(environment.now(), environment.random_bits(16)), stray)
+    remove_worktree(workspace.repo, lost)
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:

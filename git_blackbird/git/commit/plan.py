@@ -1,6 +1,7 @@
 """Plan the commit of exactly one change and find what prevents it (DESIGN.md 10); read a commit's change."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ _UNDER_WAY = {
     "SQUASH_MSG": _Operation("a squash merge waits for its commit", "commit it first (`git commit`)"),
     "MERGE_MSG": _Operation("a prepared message waits for its commit", "commit it first (`git commit`)"),
 }
+# What this program writes at any time; git aborts nothing that staged it while the file is another.
+_PLAN = b"blackbird.plan.json"
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
@@ -124,7 +127,9 @@ def plan_commit(
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
     if (operation := next(under_way, None)) is not None:
-        obstacles, hint = (operation.description, *obstacles), operation.hint
+        obstacles = (operation.description, *obstacles)
+        is_staged = staged.entries.get(_PLAN) != trees.entry(base_tree, _PLAN)
+        hint = _abortable(repo, operation.hint, is_staged=is_staged)
     return CommitPlan(
         at,
         base_tree,
@@ -137,6 +142,14 @@ def plan_commit(
         tuple(path for path in builder.edits if builder.obstacle(path) == EDITED_BEFORE),
         in_progress=operation is not None,
     )
+
+
+def _abortable(repo: Repository, hint: str, *, is_staged: bool) -> str:
+    """Let a hint work where the operation staged the plan, and this program has written it since."""
+    name = os.fsdecode(_PLAN)
+    if not is_staged or not repo.git("diff-files", "--quiet", *operands(name), check=False).code:
+        return hint
+    return re.sub(r"`(git [a-z-]+ --abort)`", rf"`git add :/{name} && \1`", hint)
 
 
 @dataclass(frozen=True)

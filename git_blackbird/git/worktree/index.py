@@ -203,6 +203,7 @@ QUIET_OPTIONS = (
     "core.safecrlf=false",
 )
 _STALE_SECONDS = 24 * 3600
+_WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes"})
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20
@@ -228,18 +229,46 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 @contextlib.contextmanager
 def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
     """Create an empty folder in the git directory for the duration of the block. Raises UnusableError."""
-    with writing(repo.private_dir):
-        repo.private_dir.mkdir(parents=True, exist_ok=True)
-        # Remove the folders of killed processes.
-        for left in repo.private_dir.glob(f"{purpose}.*"):
-            with contextlib.suppress(FileNotFoundError):
-                if left.is_dir() and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+    with contextlib.ExitStack() as stack:
+        with writing(repo.private_dir):
+            repo.private_dir.mkdir(parents=True, exist_ok=True)
+            # A new folder is not locked yet, as one that a killed process left.
+            with contextlib.closing(_Lock(repo.private_dir)):
+                _sweep(repo.private_dir, purpose)
+                made = tempfile.TemporaryDirectory(
+                    prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
+                )
+                stack.enter_context(contextlib.closing(_Lock(Path(made.name))))
+        yield Path(stack.enter_context(made))
+
+
+class _Lock:
+    """A lock on a folder, which a killed process loses; without one where the file system has none."""
+
+    def __init__(self, folder: Path, *, waits: bool = True) -> None:
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self.is_held = False
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            self.is_held = True
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self._descriptor)
+
+
+def _sweep(private: Path, purpose: str) -> None:
+    """Remove the folders of killed processes."""
+    for left in private.glob("*.*"):
+        # What others are called tells which index lock is ours, or belongs to a process that outlives us.
+        is_working_copy = left.name.partition(".")[0] in _WORKING_COPIES
+        if not is_working_copy and not left.name.startswith(f"{purpose}."):
+            continue
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            is_old = time.time() - left.stat().st_mtime > _STALE_SECONDS
+            with contextlib.closing(_Lock(left, waits=False)) as lock:
+                if is_old or (is_working_copy and lock.is_held):
                     shutil.rmtree(left, ignore_errors=True)
-        made = tempfile.TemporaryDirectory(
-            prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
-        )
-    with made as folder:
-        yield Path(folder)
 
 
 @contextlib.contextmanager

@@ -26,10 +26,11 @@ _WAY_OUT = "move it away, or set worktree.dir"
 
 
 class TaskWorktree(NamedTuple):
-    """The linked worktree of a task."""
+    """The linked worktree of a task, and where it was made: somebody may have moved it since."""
 
     task_id: str
     repo: Repository
+    made_at: Path
 
 
 def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
@@ -58,15 +59,17 @@ def claim(repo: Repository, task_id: str, linked: Repository) -> bool:
     One that a killed command made, and had not marked yet, is marked now.
     """
     owner = _owner_of(linked)
-    if owner[0] is None and head(linked).commit is not None and stray_commit(linked) is None:
+    if owner.task_id is None and head(linked).commit is not None and stray_commit(linked) is None:
         _mark(repo, linked, task_id)
         return True
-    return owner == (task_id, _home(repo))
+    return owner[:2] == (task_id, _home(repo))
 
 
 def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
     linked.private_dir.mkdir(exist_ok=True)
-    (linked.private_dir / _OWNER).write_text(f"{task_id}\n{_home(repo)}", encoding="utf-8")
+    (linked.private_dir / _OWNER).write_text(
+        f"{task_id}\n{_home(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"
+    )
 
 
 def _home(repo: Repository) -> str:
@@ -91,21 +94,71 @@ def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Return the worktrees of tasks of this worktree's plan that there are."""
     for top, git_dir in other_worktrees(repo):
         linked = replace(repo, top=top, git_dir=git_dir)
-        task_id, home = _owner_of(linked)
+        task_id, home, made_at = _owner_of(linked)
         if task_id is not None and home == _home(repo):
-            yield TaskWorktree(task_id, linked)
+            yield TaskWorktree(task_id, linked, Path(made_at or top))
+
+
+def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
+    """Return the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
+
+    Those that somebody locked, as of a disk that is away, are not lost.
+    """
+    for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
+        if (git_dir / "locked").exists():
+            continue
+        with contextlib.suppress(OSError):
+            top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
+            linked = replace(repo, top=top, git_dir=git_dir)
+            task_id, home, made_at = _owner_of(linked)
+            if task_id is not None and home == _home(repo) and top.is_absolute() and not os.path.lexists(top):
+                yield TaskWorktree(task_id, linked, Path(made_at or top))
+
+
+def find_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repository | None:
+    """Return the worktree of a task that was made at a folder, where it is now; None if it is gone."""
+    moved = (
+        each.repo
+        for each in task_worktrees(repo)
+        if each.task_id == task_id and each.made_at == folder != each.repo.top
+    )
+    return open_linked(repo, folder) or next(moved, None)
+
+
+def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:
+    """Move a linked worktree to the folder where it was made. Raises GitError."""
+    with _changing_list:
+        repo.git("worktree", "move", *operands(str(linked.top), str(folder)))
+    return replace(linked, top=folder)
 
 
 def owner_of(linked: Repository) -> str | None:
     """Return the task that a linked worktree was made for; None for one of a person's."""
-    return _owner_of(linked)[0]
+    return _owner_of(linked).task_id
 
 
-def _owner_of(linked: Repository) -> tuple[str | None, str]:
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        task_id, _, home = (linked.private_dir / _OWNER).read_text(encoding="utf-8").partition("\n")
-        return task_id or None, home
-    return None, ""
+class _Owner(NamedTuple):
+    """What a linked worktree was made for: a task, of the plan of which worktree, and where."""
+
+    task_id: str | None = None
+    home: str = ""
+    made_at: str = ""
+
+
+def _owner_of(linked: Repository) -> _Owner:
+    with contextlib.suppress(OSError):
+        text = (linked.private_dir / _OWNER).read_text(encoding="utf-8", errors="surrogateescape")
+        task_id, _, rest = text.partition("\n")
+        home, _, made_at = rest.partition("\n")
+        return _Owner(task_id or None, home, made_at)
+    return _Owner()
+
+
+def home_of(linked: Repository) -> Path | None:
+    """Return the worktree whose plan has the task of a linked worktree; None if it is not found."""
+    home = _owner_of(linked).home
+    wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
+    return next((top for top, git_dir in other_worktrees(linked) if git_dir == wanted), None)
 
 
 def stray_commit(linked: Repository) -> str | None:

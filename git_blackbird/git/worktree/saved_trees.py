@@ -79,6 +79,18 @@ def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair |
     return None if base is None or head is None else TreePair(base.oid, head.oid)
 
 
+def kept_worktree(name: str) -> str:
+    """Return the reference that keeps the files of a worktree that was removed."""
+    return _name(name, "worktrees")
+
+
+def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
+    """Return the references of removed worktrees that are called so, or whose id begins so."""
+    folder = kept_worktree("")
+    names = (each for each in list_our_refs(repo) if each.startswith(folder))
+    return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
+
+
 def _name(run_id: str, purpose: Purpose) -> str:
     return f"{_OURS}{purpose}/{run_id}"
 

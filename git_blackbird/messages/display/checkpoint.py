@@ -163,8 +163,8 @@ def _account(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     run = checkpoint.run
     if facts := list(_facts(checkpoint)):
         yield StyledLine(", ".join(facts), Style.FAINT)
-    if run.worktree is not None:
-        yield StyledLine(f"Worktree: {clean_line(run.worktree, _LONGEST_PATH)}", Style.FAINT)
+    if checkpoint.worktree is not None:
+        yield StyledLine(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT)
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
         yield StyledLine(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT)

@@ -54,6 +54,20 @@ def hint_in(words: str) -> str | None:
     return next((_HINTS[number] for number in met), None)
 
 
+def full_disk_hint(folder: str) -> str | None:
+    """Return a hint where nothing can be written below a folder for want of room; None elsewhere.
+
+    Git and libgit2 do not say why they could not write.
+    """
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    # Some file systems count no files.
+    is_full = room.f_bavail == 0 or (room.f_files > 0 and room.f_favail == 0)
+    return f"the disk is full: {_HINTS[errno.ENOSPC]}" if is_full else None
+
+
 def is_exhausted(error: OSError) -> bool:
     """Whether no process can be started now, rather than only this one."""
     return error.errno in _EXHAUSTED

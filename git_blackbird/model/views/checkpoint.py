@@ -98,6 +98,7 @@ class Checkpoint:
     out. ``other_branch``: set if HEAD has left the branch of the run. ``options``: those of the command.
     ``behind``: how many other decisions wait. ``edited``: paths that a person edited in the task's worktree
     after the run, which is part of the change. ``conflict``: which conflicts are not resolved.
+    ``worktree``: where the task's own worktree is now.
     """
 
     task: Task
@@ -118,6 +119,7 @@ class Checkpoint:
     behind: int = 0
     edited: tuple[str, ...] = ()
     conflict: str | None = None
+    worktree: str | None = None
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from git_blackbird.controller.core.agents import require_reviewer
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
@@ -37,7 +37,10 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     contexts = engine.contexts_of_reviewers()
     await engine.require_consent(*contexts.values(), as_reviewer=True)
     # They look at the change where it was made.
-    place = await run_in_thread(lambda: open_place(workspace, task.id, run).workspace)
+    opened = await run_in_thread(lambda: open_place(workspace, task.id, run))
+    place = opened.workspace
+    for text in opened.said:
+        inform(engine.ui, text, task.id)
     contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
     names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
     request = await run_in_thread(
