@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
 from git_blackbird.model.entities.change import SkippedPath
 from tests.git.support import (
@@ -457,10 +458,12 @@ def test_a_private_directory_that_cannot_be_made_is_told(repo: Path) -> None:
 
 def test_what_a_killed_snapshot_left_is_swept(repo: Path) -> None:
     private = found(repo).private_dir
-    write(repo, {".git/blackbird/snapshot.old/index": "x", ".git/blackbird/snapshot.new/index": "x"})
-    os.utime(private / "snapshot.old", (10**9, 10**9))
-    tree_of(repo)
-    assert sorted(path.name for path in private.iterdir()) == ["snapshot", "snapshot.new"]
+    write(repo, {".git/blackbird/snapshot.old/index": "x"})
+    with private_folder(found(repo), "snapshot") as at_work:
+        write(repo, {".git/blackbird/snapshot.new/index": "x"})
+        tree_of(repo)
+        assert sorted(path.name for path in private.iterdir()) == ["snapshot", at_work.name]
+    assert [path.name for path in private.iterdir()] == ["snapshot"]
 
 
 def marking(path: Path, mark: Path) -> Path:
