@@ -55,7 +55,8 @@ _LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ER
 class LiveEntry:
     """A run at work, with its start by the monotonic clock and its cost.
 
-    ``review`` is the kind of review, "" for a run that is none; ``last`` is its last step.
+    ``review`` is the kind of review, "" for a run that is none; ``last`` is its last step, ``printed`` the
+    last line of one that has none.
     """
 
     task_id: TaskId
@@ -63,7 +64,8 @@ class LiveEntry:
     review: str
     since: float
     spent: UsageCost = _NOTHING
-    last: str = ""
+    last: Progress | None = None
+    printed: str = ""
 
     @property
     def about(self) -> str:
@@ -79,7 +81,8 @@ class LiveEntry:
         return cls(task_id, clean_line(title), review_word(run_type), time.monotonic() - seconds)
 
     def after(self, step: Progress) -> "LiveEntry":
-        last = clean_line(render_step(step)) if step.kind not in _NOT_LOGGED else self.last
+        # Rendered when it is drawn: most steps of a fast run never are.
+        last = self.last if step.kind in _NOT_LOGGED else step
         return replace(self, spent=self.spent.updated(step.usage, step.cost_usd), last=last)
 
     def line(self) -> str:
@@ -89,10 +92,9 @@ class LiveEntry:
 
     def line_of_many(self) -> str:
         """Return the line among others, with the last step instead of the title."""
-        spent = render_spent(self.spent)
-        return "  ".join(
-            filter(None, (render_duration(self.seconds), spent, self.about, self.last or self.title))
-        )
+        did = clean_line(render_step(self.last)) if self.last is not None else self.printed
+        parts = render_duration(self.seconds), render_spent(self.spent), self.about, did or self.title
+        return "  ".join(filter(None, parts))
 
 
 class LiveLog(WrappedView, can_focus=True):
@@ -293,7 +295,7 @@ class LivePane(Vertical):
         """Add lines that an agent printed, each with the mark of its run."""
         run, mark = self._active.get(run_id), self._mark(run_id)
         if lines and run is not None:
-            self._active[run_id] = replace(run, last=clean_line(lines[-1]))
+            self._active[run_id] = replace(run, printed=clean_line(lines[-1]))
         self._queue.put_lines(None if run is None else run.task_id, [f"{mark}{line}" for line in lines])
 
     def _draw_head(self, runs: Sequence[LiveEntry]) -> None:
