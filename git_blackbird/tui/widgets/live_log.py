@@ -231,7 +231,8 @@ class LivePane(Vertical):
             run = self._active.get(run_id)
             if run is not None:
                 self._active[run_id] = run.after(step)
-                self._meter.tell(run_id, step.usage, step.cost_usd)
+                if step.usage is not None or step.cost_usd is not None:
+                    self._meter.tell(run_id, step.usage, step.cost_usd)
             if step.kind not in _NOT_LOGGED:
                 task_id = None if run is None else run.task_id
                 self._queue.put_step(task_id, partial(_step_lines, self._mark(run_id), step))
