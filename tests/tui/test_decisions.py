@@ -259,6 +259,24 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
     assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
 
 
+def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
+    prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"
+    put_plan(planned, leaf("alpha", prompt))
+    configure(planned, execution__commit="approved")
+    execute(planned, Person([changes("Four.")]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 3 read", "  A b.txt ")
+        await pilot.press("right_square_bracket", "right_square_bracket", "o", "i")
+        await see(app, pilot, "+ four", "0 of 1 read")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "c.txt"]
+
+
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 

@@ -1,5 +1,6 @@
 """The decision on a run: a place to review its change, and the choices."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from git_blackbird.messages.display.checkpoint import (
     checkpoint_facts,
     render_overview,
 )
+from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import (
@@ -83,6 +85,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self._path_lister = path_lister
         self._marks = marks
         self._viewed = checkpoint.pair
+        # The files of the whole change, also while only what changed since the request is shown.
+        self._change: Sequence[FilePatch] = ()
         self._files = FileList(marks, id="files")
         self._diff = DiffPane(id="diff")
         self._overview = VerticalScroll(id="overview")
@@ -187,13 +191,14 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""
-        left_out = [file for file in self._diff.shown if file.path in self._marks.left_out]
+        left_out = self._marks.left_out
         if not left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
             self.dismiss_once(reply)
             return
-        kept = [file for file in self._diff.shown if file not in left_out]
+        kept = [file for file in self._change if file.path not in left_out]
         if not kept:
-            self.notify("Every file is left out: o takes one in again", severity="warning")
+            why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
+            self.notify(why, severity="warning")
             return
         paths = (path for file in kept for path in (file.path, file.old_path) if path is not None)
         self.dismiss_once(replace(reply, only=tuple(paths)))
@@ -260,6 +265,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
     def on_diff_pane_file_changed(self) -> None:
         """Show the files of a diff that was read, and follow its cursor."""
         self._files.show(self._diff.shown)
+        if self._diff.shown and self._viewed == self.checkpoint.pair:
+            self._change = self._diff.shown
         if self._is_diff_shown:
             self._files.follow(self._diff.file)
         self._name_file()

@@ -61,9 +61,10 @@ class FileList(OptionList):
         return "" if self.current is None else self.current.path
 
     def show(self, files: Sequence[FilePatch]) -> None:
-        """Show the files of a diff."""
-        self._files = files
-        self.show_marks()
+        """Show the files of a diff, unless they are shown already."""
+        if files is not self._files:
+            self._files = files
+            self.show_marks()
 
     def show_comments(self, paths: Iterable[str]) -> None:
         """Mark the files that are commented; a path comes once for each comment."""
