@@ -71,25 +71,26 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
     change, repo = run.change_elsewhere, workspace.repo
-    if change is None or change.head not in TreeStore(repo):
+    trees = TreeStore(repo)
+    if change is None or change.head not in trees:
         raise ChangeGoneError(_NO_CHANGE)
     attempt = load_run_ref(repo, run.id, "landing")
-    taken = snapshot(workspace, since=change.base)
+    paths = set(trees.changed_paths(change.base, change.head))
     for _ in range(_TRIES):
+        # Taken before the snapshot: a later edit changes them.
+        expected = take_signatures(repo, sorted(paths))
+        taken = snapshot(workspace, since=change.base)
         before = taken.tree if attempt is None else before_attempt(repo, taken.tree, attempt)
         merge = TreeMerge(change.head)
         if before != change.base:
             (merge,) = merge_trees(repo, change.base, [(before, change.head)])
-        trees = TreeStore(repo)
-        paths = sorted(trees.changed_paths(taken.tree, merge.tree))
-        # Taken before the snapshot that counts: a later edit changes them.
-        expected, known = take_signatures(repo, paths), taken.tree
-        taken = snapshot(workspace, since=change.base)
-        if taken.tree == known:
+        paths = set(trees.changed_paths(taken.tree, merge.tree))
+        if paths <= expected.keys():
+            expected = {path: expected[path] for path in paths}
             left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
             left = {path: reason for path, reason in left.items() if path in expected}
-            left |= find_obstacles(repo.top, trees, TreePair(known, merge.tree), expected)
-            return Landing(known, before, merge, expected, left)
+            left |= find_obstacles(repo.top, trees, TreePair(taken.tree, merge.tree), expected)
+            return Landing(taken.tree, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.core.repository import open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -44,12 +43,20 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
     Raises SnapshotError, or UnusableError for a repository that cannot be read.
     """
-    open_libgit2(workspace.repo).free()
-    limits = SnapshotLimits(
+    return take_snapshot(workspace.repo, limits=_limits(workspace), hidden=HIDDEN, since=since)
+
+
+def know_new_worktree(workspace: Workspace, tree: str) -> None:
+    """Spare the first snapshot of a worktree just made from ``tree`` what is known of it."""
+    with contextlib.suppress(UnusableError):  # the snapshot says it
+        know_checkout(workspace.repo, tree, limits=_limits(workspace), hidden=HIDDEN)
+
+
+def _limits(workspace: Workspace) -> SnapshotLimits:
+    return SnapshotLimits(
         timeout_seconds=float(workspace.config.snapshot.timeout_seconds),
         max_untracked_bytes=workspace.config.snapshot.max_untracked_bytes,
     )
-    return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)
 
 
 _LOOK_SECONDS = 2.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.changes import know_new_worktree, snapshot
 from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import RequestError, UnusableError
@@ -181,7 +181,9 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
 
 
 def _add(workspace: Workspace, task_id: TaskId, folder: Path, tree: str) -> Repository:
-    return add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
+    linked = add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
+    know_new_worktree(workspace.working_in(linked), tree)
+    return linked
 
 
 def release(workspace: Workspace, linked: Repository) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from git_blackbird.git.core.process import GitError, operands
-from git_blackbird.git.core.repository import ConfigValue, Repository
+from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
 
@@ -20,6 +20,9 @@ _NO_SUCH_KEY = 1
 # What `git -c` sets, and a worktree's own configuration, are as near as this clone's.
 _OF_ALL_PROJECTS = frozenset({"system", "global"})
 _UNSETTLED = (-1,)
+# A condition may ask for the branch, or for the place of the git directory.
+_INCLUDE_IF = "includeif."
+_OF_WORKTREE = "extensions.worktreeconfig"
 
 
 def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
@@ -43,15 +46,33 @@ def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    memo = repo.config_memo
-    if not memo.signatures or any(known != signature(path) for path, known in memo.signatures.items()):
+    known = _known_config(repo)
+    if known is None or any(seen != signature(path) for path, seen in known.signatures.items()):
         began = time.time_ns()
-        memo.values = tuple(_list_values(repo))
-        files = (*_places(repo), *(value.file for value in memo.values if value.file is not None))
-        # An include may depend on the branch.
-        names = map(os.fspath, dict.fromkeys((*files, repo.git_dir / "HEAD")))
-        memo.signatures = {name: settled_signature(name, began) for name in names}
-    return memo.values
+        values = tuple(_list_values(repo))
+        files = _files_read(repo, values)
+        known = KnownConfig(values, {os.fspath(file): settled_signature(file, began) for file in files})
+        repo.config_memo.pop(None, None)
+        repo.config_memo[None if _is_everywhere(repo, values) else repo.git_dir] = known
+    return known.values
+
+
+def _known_config(repo: Repository) -> KnownConfig | None:
+    return repo.config_memo.get(repo.git_dir) or repo.config_memo.get(None)
+
+
+def _is_everywhere(repo: Repository, values: Iterable[ConfigValue]) -> bool:
+    """Whether all worktrees of a repository have these values, whatever their paths and branches are."""
+    is_conditional = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
+    chosen = (repo.environ.get(name) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"))
+    return not is_conditional and not any(name and not name.startswith("/") for name in chosen)
+
+
+def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, ...]:
+    """List the files that decide on git's configuration, and the places where it looks for more."""
+    files = (value.file for value in values if value.file is not None)
+    branch = (repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF))
+    return tuple(dict.fromkeys((*_places(repo), *files, *branch)))
 
 
 def _list_values(repo: Repository) -> Iterator[ConfigValue]:
@@ -64,7 +85,7 @@ def _list_values(repo: Repository) -> Iterator[ConfigValue]:
         yield ConfigValue(scope.decode(), file, key, value if separator else None)
 
 
-def signature(path: str) -> tuple[int, ...]:
+def signature(path: str | Path) -> tuple[int, ...]:
     """Return what changes with a file; empty if there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116  # many of them
@@ -73,7 +94,7 @@ def signature(path: str) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def settled_signature(path: str, began: int) -> tuple[int, ...]:
+def settled_signature(path: str | Path, began: int) -> tuple[int, ...]:
     """Return the signature of a file; one that may have changed unseen since ``began`` never is the same."""
     now = signature(path)
     changed = max(now[:2], default=0)
@@ -108,8 +129,7 @@ def files_of_settings(repo: Repository) -> tuple[Path, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    files = (value.file for value in read_config(repo) if value.file is not None)
-    return tuple(dict.fromkeys((*_places(repo), *files)))
+    return _files_read(repo, read_config(repo))
 
 
 def files_of_rules(repo: Repository) -> tuple[Path, ...]:
@@ -121,8 +141,18 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     names = (("core.excludesfile", "ignore"), ("core.attributesfile", "attributes"))
     chosen = (_expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}") for key, name in names)
     info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
-    fixed = (*info, Path("/etc/gitattributes"), repo.git_dir / "HEAD")
+    fixed = (*info, Path("/etc/gitattributes"))
     return tuple(dict.fromkeys((*files_of_settings(repo), *chosen, *fixed)))
+
+
+def is_sparse(repo: Repository) -> bool:
+    """Whether the worktree is a sparse checkout. Raises GitError if a configuration file cannot be read."""
+    values = [value.value for value in read_config(repo) if value.key == "core.sparsecheckout"]
+    try:
+        # A key without a value means true, as in git.
+        return bool(values) and (values[-1] is None or parse_boolean(values[-1]))
+    except ValueError:  # git itself says so
+        return False
 
 
 def _places(repo: Repository) -> Iterator[Path]:
@@ -193,9 +223,12 @@ def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
     A pager started by git counts as a terminal, unless ``color.pager`` is off. Nothing is coloured with a
     value that git rejects. What was read of the configuration is not read again for this. Raises GitError.
     """
-    known = repo.config_memo.values or read_config(repo)
+    known = _known_config(repo)
     # A key without a value means true, as in git.
-    values = {value.key: "true" if value.value is None else value.value for value in known}
+    values = {
+        value.key: "true" if value.value is None else value.value
+        for value in (read_config(repo) if known is None else known.values)
+    }
     chosen = values.get("color.blackbird", values.get("color.ui", _AUTO)).lower()
     if chosen in {"always", "never"}:
         return chosen == "always"

@@ -76,12 +76,15 @@ class ConfigValue(NamedTuple):
     value: str | None
 
 
-@dataclass
-class ConfigMemo:
+class KnownConfig(NamedTuple):
     """What git's configuration was, while the files of it have these signatures."""
 
-    values: tuple[ConfigValue, ...] = ()
-    signatures: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    values: tuple[ConfigValue, ...]
+    signatures: Mapping[str, tuple[int, ...]]
+
+
+# By git directory; None for a configuration that is the same in all worktrees of the repository.
+ConfigMemo = dict[Path | None, KnownConfig]
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Repository:
 
     ``git_dir`` belongs to this worktree, ``common_dir`` is shared by all worktrees. ``environ`` is the
     environment without variables that tie a process to a repository; ``call_configuration`` comes from ``git
-    -c``.
+    -c``. The worktrees of a repository share ``config_memo``.
     """
 
     top: Path
@@ -98,7 +101,7 @@ class Repository:
     common_dir: Path
     environ: Mapping[str, str]
     call_configuration: Mapping[str, str] = field(default_factory=dict)
-    config_memo: ConfigMemo = field(default_factory=ConfigMemo, init=False, compare=False, repr=False)
+    config_memo: ConfigMemo = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def private_dir(self) -> Path:

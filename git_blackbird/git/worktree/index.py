@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,8 @@ from typing import BinaryIO
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.core.trees import Edits, TreeEntry, TreeStore
+from git_blackbird.model.base.system import describe
 
 PATIENCE_SECONDS = 3.0
 NEXT = "next"
@@ -190,6 +191,22 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
         intended = {path: entry for path, entry in intended.items() if trees.entry(tree, path) is None}
     settled = {path: entry for path, entry in entries.items() if path not in intended}
     return IndexState(settled, intended, tags, (), tree)
+
+
+def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
+    """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    try:
+        held = pygit2.Index(os.fspath(index))
+        names = {path: os.fsdecode(path) for path in paths}
+        found = {path: held[name] if name in held else None for path, name in names.items()}  # noqa: SIM401
+    except (pygit2.GitError, OSError, UnicodeError) as error:
+        raise UnusableError(f"cannot read {index}: {describe(error)}") from error
+    return {
+        path: None if entry is None else TreeEntry(int(entry.mode), str(entry.id))
+        for path, entry in found.items()
+    }
 
 
 # Options for our own git commands on an index: the repository's programs do not run for them, except for

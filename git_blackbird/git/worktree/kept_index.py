@@ -46,7 +46,7 @@ class KeptIndex:
     def __init__(self, repo: Repository, folder: Path, settings: str) -> None:
         self.path = folder / "index"
         self._state_path = folder / "state.json"
-        self._repo = repo
+        self.repo = repo
         self._began = time.time_ns()
         variables = sorted(item for item in repo.git_environ.items() if item[0].startswith(("GIT_", "XDG_")))
         self._made_for = f"{repo.top} {settings} {repo.environ.get('HOME')} {variables}"
@@ -73,7 +73,7 @@ class KeptIndex:
         """Start with the index of the user."""
         with writing(self.path):
             self.path.unlink(missing_ok=True)
-            self._users = copy_index(self._repo.index, self.path)
+            self._users = copy_index(self.repo.index, self.path)
 
     def keep(self, state: KeptState, changed: Iterable[bytes]) -> None:
         """Let the next snapshot go on with this index; ``changed`` are files that this one updated."""
@@ -84,12 +84,12 @@ class KeptIndex:
             rules = {**state.rules, **self._new_rules(state, changed)}
             kept = state.model_copy(update={"key": self._key(), "rules": rules})
             self._state_path.write_text(kept.model_dump_json())
-            os.rename(self._state_path.parent, _place(self._repo))  # noqa: PTH104  # as its name in traces
+            os.rename(self._state_path.parent, _place(self.repo))  # noqa: PTH104  # as its name in traces
 
     def _new_rules(self, state: KeptState, changed: Iterable[bytes]) -> dict[str, tuple[int, ...]]:
-        paths = dict.fromkeys(_rules_above(self._repo.top, changed))
+        paths = dict.fromkeys(_rules_above(self.repo.top, changed))
         if paths and not state.rules:
-            paths |= dict.fromkeys(map(os.fspath, files_of_rules(self._repo)))
+            paths |= dict.fromkeys(map(os.fspath, files_of_rules(self.repo)))
         return {path: settled_signature(path, self._began) for path in paths if path not in state.rules}
 
 

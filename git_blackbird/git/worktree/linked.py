@@ -206,6 +206,7 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
     """Remove a linked worktree with all its files, ignored ones included. Raises GitError."""
     with _changing_list:
         repo.git("worktree", "remove", "--force", "--force", *operands(str(linked.top)))
+    repo.config_memo.pop(linked.git_dir, None)
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()
 

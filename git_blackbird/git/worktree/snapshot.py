@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.config import is_sparse
 from git_blackbird.git.core.process import Completed, GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, read_entries
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.system import describe, hint_in
@@ -94,12 +95,14 @@ def take_snapshot(
 
     ``hidden`` are entries of the top of the worktree that are never in it. Files of the earlier snapshot
     ``since`` that still exist stay in, even if they are ignored by now: they were not deleted. Index, stash,
-    references and files of the user stay unchanged. Raises SnapshotError.
+    references and files of the user stay unchanged. Raises SnapshotError, or UnusableError for a repository
+    that cannot be read.
     """
+    trees = TreeStore(repo)
     try:
         with private_folder(repo, "snapshot") as folder:
-            index = take_kept_index(repo, folder, f"{limits.max_untracked_bytes} {hidden}")
-            builder = SnapshotBuilder(repo, index, limits, tuple(os.fsencode(name) for name in hidden))
+            index = take_kept_index(repo, folder, _settings(limits, hidden))
+            builder = SnapshotBuilder(trees, index, limits, tuple(os.fsencode(name) for name in hidden))
             return builder.run(since)
     except (SnapshotError, GitStoppedError):
         raise
@@ -114,20 +117,38 @@ def take_snapshot(
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
+def know_checkout(repo: Repository, tree: str, *, limits: SnapshotLimits, hidden: Sequence[str]) -> None:
+    """Let the first snapshot of a new worktree go on with its index, which was checked out from ``tree``.
+
+    Raises UnusableError.
+    """
+    if is_sparse(repo):
+        return
+    with private_folder(repo, "snapshot") as folder:
+        index = take_kept_index(repo, folder, _settings(limits, hidden))
+        index.copy_users()
+        index.keep(KeptState(tree=tree), ())
+
+
+def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:
+    """Name what a kept index depends on besides the files."""
+    return f"{limits.max_untracked_bytes} {hidden}"
+
+
 class SnapshotBuilder:
     """One snapshot in the making: a private index, and one deadline for all its git commands."""
 
     def __init__(
-        self, repo: Repository, index: KeptIndex, limits: SnapshotLimits, hidden: tuple[bytes, ...]
+        self, trees: TreeStore, index: KeptIndex, limits: SnapshotLimits, hidden: tuple[bytes, ...]
     ) -> None:
-        self.repo = repo
-        self.trees = TreeStore(repo)
+        self.repo = index.repo
+        self.trees = trees
         self.index = index
         self.variables = {"GIT_INDEX_FILE": os.fspath(index.path), "GIT_OPTIONAL_LOCKS": "1"}
         self.limits = limits
         self.hidden = hidden
         self.deadline = time.monotonic() + limits.timeout_seconds
-        self.prefix = os.fsencode(repo.top) + b"/"
+        self.prefix = os.fsencode(self.repo.top) + b"/"
 
     def run(self, since: str | None) -> Snapshot:
         """Update the private index from the worktree and write its tree."""
@@ -152,7 +173,8 @@ class SnapshotBuilder:
             self.update(work)
         if not work.is_plain or listed.err:
             return None
-        tree = self.write_tree() if work.update or work.private else state.tree
+        entries = read_entries(self.index.path, {*work.update, *work.private})
+        tree = self.trees.edited(state.tree, entries) if entries else state.tree
         return self.next_state(state, tree, work), work
 
     def updated(self) -> tuple[KeptState, IndexUpdate]:
@@ -244,7 +266,7 @@ class SnapshotBuilder:
         flagged = _FLAGGED.findall(self.git("ls-files", "-z", "-v").out)
         skipped = [path for tag, path in flagged if tag[0] in _SKIPPED]
         assumed = [path for tag, path in flagged if tag.islower()]
-        to_inspect = list(self.present(skipped)) if skipped and self.is_sparse() else skipped
+        to_inspect = list(self.present(skipped)) if skipped and is_sparse(self.repo) else skipped
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", to_inspect)):
             if paths:
                 self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
@@ -259,11 +281,6 @@ class SnapshotBuilder:
                 places[above] = os.path.lexists(self.prefix + above)
             if places[above] and os.path.lexists(self.prefix + path):
                 yield path
-
-    def is_sparse(self) -> bool:
-        """Whether the worktree is a sparse checkout."""
-        asked = self.git("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
-        return asked.out.strip() == b"true"
 
     def sort_one(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
         """Sort one path; return True for a tracked path that is a directory now."""
