@@ -48,8 +48,11 @@ def require_not_elsewhere(workspace: Workspace, task_id: TaskId) -> None:
 def runs_elsewhere(
     workspace: Workspace, task_ids: Collection[TaskId] | None = None
 ) -> Iterator[RunElsewhere]:
-    """Return such runs of these tasks, or of all in the plan; a worktree that cannot be read has none."""
-    for top, git_dir in other_worktrees(workspace.repo):
+    """Return such runs of these tasks, or of all in the plan; a worktree that cannot be read has none.
+
+    Other worktrees are those besides the one whose plan this is, also where a task works in its own.
+    """
+    for top, git_dir in other_worktrees(workspace.home):
         store = Store(Paths(top, git_dir / workspace.repo.private_dir.name))
         try:
             if not store.paths.runs.is_dir():

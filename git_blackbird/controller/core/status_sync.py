@@ -63,6 +63,13 @@ def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> 
     return changed
 
 
+def note_on_run(workspace: Workspace, run: Run, fields: RunFields) -> None:
+    """Note what no status follows from in a run's record, as that is under the lock."""
+    with workspace.transaction() as transaction:
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        transaction.save_run(stored.with_fields(fields))
+
+
 def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> StatusUpdate:
     settled, wanted = derive_plan(state.plan, state.histories, workspace.transition(state.histories))
     if settled is state.plan:

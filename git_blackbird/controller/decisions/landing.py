@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from git_blackbird.controller.core.status_sync import update_run
+from git_blackbird.controller.core.status_sync import note_on_run, update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import (
@@ -184,7 +184,7 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
     save_run_ref(repo, run.id, *landing.pair, "landing")
     if expected:
         begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
-        update_run(workspace, run, lambda stored: stored.with_fields(begun))
+        note_on_run(workspace, run, begun)
     seconds = float(workspace.config.snapshot.timeout_seconds)
     return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
 
@@ -201,7 +201,7 @@ def _landed(
     commit: ApprovalCommit,
     refusal: ApprovalRefusedError | None = None,
 ) -> LandingEnded:
-    """Record that a change is in the user's worktree, and remove the worktree that it was made in."""
+    """Record that a change is in the user's worktree."""
     fields = RunFields(
         landing=LandingState.LANDED,
         landing_begun=None,
@@ -211,9 +211,8 @@ def _landed(
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields))
-    warnings = [*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",))]
-    warnings += _without_worktree(workspace, saved)
-    return LandingEnded(run.task_id, saved, commit, tuple(warnings))
+    warnings = (*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",)))
+    return LandingEnded(run.task_id, saved, commit, warnings)
 
 
 def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
@@ -221,7 +220,8 @@ def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
     return f"it is not committed: {why}\n`{task_command('decide', run.task_id, ' --approve')}` tries again"
 
 
-def _without_worktree(workspace: Workspace, run: Run) -> Iterator[str]:
+def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
+    """Remove the worktree that a landed change was made in; say what is to be known of that."""
     place = place_of(workspace, run)
     if place is not None:
         try:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from git_blackbird.controller.core.agents import (
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.stops import (
@@ -81,6 +81,7 @@ class Engine:
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
+        self._clearing: dict[TaskId, asyncio.Future[None]] = {}
         # Each agent is probed once, each path left out of snapshots named once.
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
@@ -124,6 +125,7 @@ class Engine:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
+        await self.finish_beside(task_id)
         context = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
         run = None if context is None else await self._run_there(context, instruction)
         if run is None:
@@ -143,6 +145,24 @@ class Engine:
                     return None
                 context = replace(context, variables=slot.variables)
             return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
+
+    def beside(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
+        """Do what is left of a task beside the next actions; people are told of what it returns.
+
+        The task's next run waits for it, and so does the end of the call.
+        """
+
+        async def finish() -> None:
+            for text in await finish_in_thread(work, self.force_stop):
+                warn(self.ui, text, task_id)
+
+        self._clearing[task_id] = asyncio.ensure_future(finish())
+
+    async def finish_beside(self, *task_ids: TaskId) -> None:
+        """Wait for what is done beside for these tasks, or for all."""
+        for task_id in task_ids or tuple(self._clearing):
+            if task_id in self._clearing:
+                await self._clearing.pop(task_id)
 
     def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
         """Return how a folder is prepared for a task."""

@@ -102,6 +102,7 @@ class Loop:
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
         finally:
+            await engine.finish_beside()
             drop_arrived(workspace)
             # No agent is at work from here on, a review may just have been interrupted.
             settle_watch(workspace, engine.ui)

@@ -125,6 +125,12 @@ class SetUp:
     hurry: asyncio.Event
     variables: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to prepare."""
+        config = self.workspace.config.worktree
+        return not config.copy_files and not config.setup
+
     async def run(self, mark: str, scratch: Path) -> bool:
         """Prepare the folder; False when it was interrupted. Raises SetupError.
 
@@ -190,9 +196,10 @@ async def set_up_worktree(setup: SetUp, linked: Repository) -> bool:
     """
     if load_slot(linked) is not None:
         return True
-    mark = _mark_of(linked)
-    with scratch_dir(setup.workspace.paths, mark) as scratch:
-        if not await setup.run(mark, scratch):
-            return False
+    if not setup.is_empty:
+        mark = _mark_of(linked)
+        with scratch_dir(setup.workspace.paths, mark) as scratch:
+            if not await setup.run(mark, scratch):
+                return False
     write_private(linked.private_dir / _NAME, f"{setup.slot.number} {setup.slot.port}\n".encode())
     return True

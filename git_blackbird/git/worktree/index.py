@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
@@ -207,6 +207,20 @@ def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
         path: None if entry is None else TreeEntry(int(entry.mode), str(entry.id))
         for path, entry in found.items()
     }
+
+
+def write_entries(index: Path, entries: Mapping[bytes, TreeEntry]) -> None:
+    """Make an index with these entries. Raises UnusableError."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    try:
+        made = pygit2.Index(os.fspath(index))
+        for path, entry in entries.items():
+            mode = cast("pygit2.enums.FileMode", entry.mode)
+            made.add(pygit2.IndexEntry(os.fsdecode(path), pygit2.Oid(hex=entry.oid), mode))
+        made.write()
+    except (pygit2.GitError, OSError) as error:
+        raise UnusableError(f"cannot write {index}: {describe(error)}") from error
 
 
 # Options for our own git commands on an index: the repository's programs do not run for them, except for

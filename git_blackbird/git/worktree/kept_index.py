@@ -103,6 +103,19 @@ def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
     return KeptIndex(repo, place, settings)
 
 
+def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
+    """Keep a copy of the index of a new worktree, which no other process knows yet; its tree is ``tree``.
+
+    Raises UnusableError.
+    """
+    place = _place(repo)
+    with writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+    index = KeptIndex(repo, place, settings)
+    index.copy_users()
+    index.keep(KeptState(tree=tree), ())
+
+
 def _place(repo: Repository) -> Path:
     return repo.private_dir / "snapshot"
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
-from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
+from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:
@@ -161,11 +161,25 @@ def _write_files(
     """Check out with the folder as the worktree, so that attributes are read from the tree alone."""
     deadline = time.monotonic() + seconds
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    named = None if only is None else b"".join(path + b"\0" for path in only)
-    checkout = ("checkout-index", "--all") if named is None else ("checkout-index", "-z", "--stdin")
-    for command, stdin in ((("read-tree", *revisions(tree)), None), (checkout, named)):
+    whole = (("read-tree", *revisions(tree)), None), (("checkout-index", "--all"), None)
+    paths = None if only is None else tuple(only)
+    if paths:
+        write_entries(index, dict(_with_attributes(TreeStore(place), tree, paths)))
+    named = b"".join(path + b"\0" for path in paths or ())
+    for command, stdin in whole if paths is None else ((("checkout-index", "-z", "--stdin"), named),):
         left = max(deadline - time.monotonic(), 0.0)
         place.git(*QUIET_OPTIONS, *_WHOLE, *command, stdin=stdin, timeout=left, variables=variables)
+
+
+def _with_attributes(
+    trees: TreeStore, tree: str, paths: Iterable[bytes]
+) -> Iterator[tuple[bytes, TreeEntry]]:
+    """Return the entries of files, and of the attributes that say how they are converted."""
+    above = {parent + b"/" for path in paths for parent in parents(path)} | {b""}
+    for path in {*paths, *(folder + b".gitattributes" for folder in above)}:
+        entry = trees.entry(tree, path)
+        if entry is not None:
+            yield path, entry
 
 
 _FOR_ITS_OWNER = ("-c", "core.sharedRepository=0600")

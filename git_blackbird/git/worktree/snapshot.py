@@ -13,7 +13,7 @@ from git_blackbird.git.core.process import Completed, GitError, GitStoppedError,
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, read_entries
-from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, take_kept_index
+from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.entities.change import SkippedPath
@@ -122,12 +122,8 @@ def know_checkout(repo: Repository, tree: str, *, limits: SnapshotLimits, hidden
 
     Raises UnusableError.
     """
-    if is_sparse(repo):
-        return
-    with private_folder(repo, "snapshot") as folder:
-        index = take_kept_index(repo, folder, _settings(limits, hidden))
-        index.copy_users()
-        index.keep(KeptState(tree=tree), ())
+    if not is_sparse(repo):
+        start_kept_index(repo, tree, _settings(limits, hidden))
 
 
 def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:

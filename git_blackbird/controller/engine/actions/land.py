@@ -10,6 +10,7 @@ from git_blackbird.controller.decisions.landing import (
     land,
     listed,
     merge_change,
+    remove_place,
     take_missing_snapshot,
 )
 from git_blackbird.controller.decisions.sent_back import (
@@ -26,7 +27,7 @@ from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import LandingState, Run
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import LandingEnded
@@ -80,8 +81,15 @@ async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState)
         )
         if ended is not None:
             engine.ui.notify(ended)
+            _clear_away(engine, ended.run)
             return None
     raise UnusableError(UNSTEADY, hint=AGAIN)
+
+
+def _clear_away(engine: Engine, run: Run) -> None:
+    """Remove the worktree of a landed change, which takes its time where there are many files."""
+    if run.landing is LandingState.LANDED:
+        engine.beside(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
 
 
 async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
