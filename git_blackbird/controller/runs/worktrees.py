@@ -18,6 +18,7 @@ from git_blackbird.git.worktree.linked import (
     base_tree,
     claim,
     find_task_worktree,
+    is_cut_off,
     move_back,
     owner_of,
     remove_worktree,
@@ -103,6 +104,9 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
 def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Repository, tuple[str, ...]]:
     """Return the worktree of a run where its session looks for it, and what is to be said of that."""
     linked = find_task_worktree(workspace.repo, run.task_id, folder)
+    if linked is not None and is_cut_off(linked):
+        release(workspace, linked)
+        linked = None
     if linked is None:
         return _restore(workspace, run, folder), ()
     if linked.top == folder or not folder.parent.is_dir():
@@ -199,7 +203,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
     known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
-    is_edited = taken.tree not in known
+    is_edited = taken.tree not in known and not _is_begun(linked, taken.tree)
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
@@ -207,6 +211,15 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
         keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
     return kept_worktree(name) if is_edited and is_named else None
+
+
+def _is_begun(linked: Repository, tree: str) -> bool:
+    """Whether a tree is what a checkout had written when it was cut off."""
+    base = base_tree(linked)
+    if base is None or not is_cut_off(linked):
+        return False
+    trees = TreeStore(linked)
+    return all(trees.entry(tree, path) is None for path in trees.changed_paths(base, tree))
 
 
 def forget(workspace: Workspace, lost: Repository) -> None:

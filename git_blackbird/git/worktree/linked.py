@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pygit2
 
 _OWNER = "task"
+_BEGUN = "checkout-begun"
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 # Files may be large; git says itself what takes long.
 _CHECKOUT_SECONDS = 600.0
@@ -33,24 +34,44 @@ class TaskWorktree(NamedTuple):
     made_at: Path
 
 
-def add_worktree(repo: Repository, folder: Path, commit: str) -> None:
+def add_worktree(repo: Repository, folder: Path, commit: str) -> Repository:
     """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
-    # Forced, because git may still know one there whose folder somebody removed.
-    options = ("worktree", "add", "--force", "--detach", "--quiet")
-    with _changing_list:
-        repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit), timeout=_CHECKOUT_SECONDS)
+    linked = _add_empty(repo, folder, commit)
+    _check_out(linked)
+    return linked
 
 
 def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str) -> Repository:
     """Add the worktree of a task. Raises RequestError where something is in its place, GitError."""
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    add_worktree(repo, folder, commit)
+    linked = _add_empty(repo, folder, commit)
+    _mark(repo, linked, task_id)
+    _check_out(linked)
+    (linked.private_dir / _BEGUN).unlink()
+    return linked
+
+
+def is_cut_off(linked: Repository) -> bool:
+    """Whether a killed command was checking out the worktree of a task: files may be missing."""
+    return (linked.private_dir / _BEGUN).exists()
+
+
+def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
+    # Forced, because git may still know one there whose folder somebody removed.
+    options = ("worktree", "add", "--force", "--detach", "--no-checkout", "--quiet")
+    with _changing_list:
+        repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit))
     linked = open_linked(repo, folder)
     if linked is None:
         raise UnusableError(f"git has made no worktree at {folder}")
-    _mark(repo, linked, task_id)
     return linked
+
+
+def _check_out(linked: Repository) -> None:
+    """Do what ``git worktree add`` does after adding one, beside other worktrees that are checked out."""
+    options = ("reset", "--hard", "--no-recurse-submodules", "--quiet")
+    linked.git(*QUIET_OPTIONS, *options, timeout=_CHECKOUT_SECONDS)
 
 
 def claim(repo: Repository, task_id: str, linked: Repository) -> bool:
@@ -67,6 +88,7 @@ def claim(repo: Repository, task_id: str, linked: Repository) -> bool:
 
 def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
     linked.private_dir.mkdir(exist_ok=True)
+    (linked.private_dir / _BEGUN).touch()
     (linked.private_dir / _OWNER).write_text(
         f"{task_id}\n{_home(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"
     )
