@@ -2,9 +2,9 @@
 
 import shutil
 import statistics
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.bench import Bench, file_name, say
@@ -31,13 +31,17 @@ _LINE = "a line of a file that an agent has looked at"
 _STEP = '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"%s"}]}}\n'
 _PRINTED = {"lines": f"{_LINE}\n", "one line": "x" * 4096, "steps": _STEP % _LINE}
 _PRINT = "dd if=%s bs=64K status=none"
+_PRINT_ON = "for turn in $(seq 2000); do cat %s; sleep 0.01; done"
+_STEPS_AT_ONCE = 10
+_KEYS_MEANWHILE = 300
+_STARTING_SECONDS = 2.0
 # An agent of claude's kind, for what it prints alone.
-_CLAUDE = f"""#!/bin/sh
-case $* in *--version*) echo '2.1.329 (Claude Code)'; exit ;; auth*) echo '{{}}'; exit ;; esac
+_CLAUDE = """#!/bin/sh
+case $* in *--version*) echo '2.1.329 (Claude Code)'; exit ;; auth*) echo '{}'; exit ;; esac
 while [ "$1" != --session-id ]; do shift; done
 cat >/dev/null
-{_PRINT}
-echo '{{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"'$2'"}}'
+%s
+echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"'$2'"}'
 """
 
 Rounds = Sequence[Sequence[Sample]]
@@ -122,37 +126,45 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
 
 
 def _while_three_print(bench: Bench, repo: Path) -> Row:
-    """Press keys while three agents of another command print 100 MB each."""
-    say("three agents print 100 MB of lines each below the screen")
-    # The command is agreed to since it printed alone.
-    _choose_agent(bench, repo, "lines")
-    names = [task_id(number) for number in range(_TASKS - 3, _TASKS)]
-    command = [bench.program, "execute", *names, "--jobs", "3", "--no-input"]
-    keys: list[Sample] = []
+    """Press keys while three agents print steps, each a hundred times as fast as a model writes."""
+    say("three agents print steps below the screen")
+    source = bench.place / "row-17-piece"
+    source.write_text(_PRINTED["steps"] * _STEPS_AT_ONCE)
+    program = bench.place / "row-17-three"
+    program.write_text(_CLAUDE % (_PRINT_ON % source))
+    program.chmod(0o755)
+    choose_agent(bench, repo, "claude", claude__path=str(program), execution__jobs="3")
     with Screen(bench, repo, _TASKS) as shown:
         shown.first_paint()
         shown.move_to_end()
         shown.drain()
-        nowhere = subprocess.DEVNULL
-        with subprocess.Popen(command, cwd=repo, env=bench.environ, stdout=nowhere, stderr=nowhere) as agents:
-            shown.wait_for(b"3 at work")
-            step = -1
-            while agents.poll() is None:
-                keys.append(shown.move(step))
-                if shown.cursor in {_TASKS - 1, _TASKS - _OPEN + 5}:
-                    step = -step
-    return _key_row(bench, "key to paint, three agents print 100 MB each", [keys])
+        shown.press(b"e", b"starts it")
+        shown.press(b"\r", b"Start the agent")
+        time.sleep(_IGNORED_SECONDS)
+        shown.press(b"2\r", b"3 at work")
+        # All three have begun to print.
+        time.sleep(_STARTING_SECONDS)
+        keys = list(islice(_up_and_down(shown), _KEYS_MEANWHILE))
+    return _key_row(bench, "key to paint, three agents print steps", [keys])
 
 
-def _up_and_down_until(shown: Screen, text: bytes) -> Iterator[Sample]:
-    """Move in the last rows, where nothing scrolls; a run that is over at once has a key all the same."""
-    step, is_over, deadline = -1, False, time.monotonic() + _PATIENCE_SECONDS
-    while not is_over:
-        assert time.monotonic() < deadline, f"{text!r} never came"
-        is_over = shown.shows(text)
+def _up_and_down(shown: Screen) -> Iterator[Sample]:
+    """Move in the last rows, where nothing scrolls."""
+    step = -1
+    while True:
         yield shown.move(step)
         if shown.cursor in {_TASKS - 1, _TASKS - _OPEN + 5}:
             step = -step
+
+
+def _up_and_down_until(shown: Screen, text: bytes) -> Iterator[Sample]:
+    """Move until a text is painted; a run that is over at once has a key all the same."""
+    is_over, deadline = False, time.monotonic() + _PATIENCE_SECONDS
+    moves = _up_and_down(shown)
+    while not is_over:
+        assert time.monotonic() < deadline, f"{text!r} never came"
+        is_over = shown.shows(text)
+        yield next(moves)
 
 
 def _choose_agent(bench: Bench, repo: Path, kind: str) -> None:
@@ -162,7 +174,7 @@ def _choose_agent(bench: Bench, repo: Path, kind: str) -> None:
     source.write_text(piece * (_BYTES // len(piece) + 1))
     if kind == "steps":
         program = bench.place / "row-17-claude"
-        program.write_text(_CLAUDE % source)
+        program.write_text(_CLAUDE % (_PRINT % source))
         program.chmod(0o755)
         choose_agent(bench, repo, "claude", claude__path=str(program))
     else:

@@ -153,9 +153,11 @@ class LiveUsage:
 
     def take_message(self, message: Message) -> bool:
         """Count a message; return whether the figures changed."""
+        if not message.id:
+            return False
         old = self._recent.get(message.id, Counter())
         new = old | _count(message.usage)
-        if not message.id or new == old:
+        if new == old:
             return False
         self._recent[message.id] = new
         self._total += new - old

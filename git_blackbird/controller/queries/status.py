@@ -320,6 +320,8 @@ class Filter(NamedTuple):
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
     """Return the tasks of a tree with their depth; parents of what is shown are shown too."""
     rows = list(plan.walk())
+    if wanted._replace(stopped=NONE_STOPPED) == Filter(everything=True):
+        return rows
     shown = {task.id for _, task in rows if wanted.admits(plan, task)}
     for _, task in reversed(rows):
         if task.parent is not None and task.id in shown:

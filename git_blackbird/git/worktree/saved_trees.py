@@ -5,7 +5,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -119,60 +119,72 @@ def _update_refs(repo: Repository, commands: str) -> None:
 
 # Every file of the tree, even outside the user's sparse checkout.
 _WHOLE = ("-c", "core.sparseCheckout=false")
+_NAMED = ("checkout-index", "-z", "--stdin")
 
 
 class CheckoutError(UnusableError):
     """A tree could not be written out as files."""
 
 
-def checkout_tree(
-    repo: Repository,
-    tree: str,
-    folder: Path,
-    *,
-    timeout_seconds: float = 60.0,
-    only: Iterable[bytes] | None = None,
-) -> None:
-    """Write the files of a tree, or ``only`` some, into an empty folder, as git would check them out.
+def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds: float = 60.0) -> None:
+    """Write the files of a tree into an empty folder, as git would check them out.
 
     Filters, line ends and modes follow the tree's own attributes; a submodule is an empty folder. ``folder``
     gets no ``.git``. Index, worktree, references and configuration of the repository stay unchanged. Raises
     CheckoutError, also after ``timeout_seconds``; files written by then stay.
     """
-    try:
+    with _checking_out(tree, folder, timeout_seconds):
         if any(folder.iterdir()):
-            raise CheckoutError(f"cannot check out into {folder}: it is not empty")  # noqa: TRY301
+            raise CheckoutError(f"cannot check out into {folder}: it is not empty")
+        deadline = time.monotonic() + timeout_seconds
         with private_folder(repo, "checkout") as private:
-            place = replace(repo, top=folder.absolute())
-            _write_files(place, tree, private / "index", timeout_seconds, only)
+            place, variables = _place(repo, folder, private / "index")
+            for command in (("read-tree", *revisions(tree)), ("checkout-index", "--all")):
+                left = max(deadline - time.monotonic(), 0.0)
+                place.git(*QUIET_OPTIONS, *_WHOLE, *command, timeout=left, variables=variables)
+
+
+def checkout_paths(
+    repo: Repository, tree: str, paths: Collection[bytes], private: Path, *, timeout_seconds: float
+) -> Path:
+    """Write some files of a tree in the same way, and return their folder, in an empty private one.
+
+    Raises CheckoutError.
+    """
+    folder, index = private / "files", private / "index"
+    with _checking_out(tree, folder, timeout_seconds):
+        folder.mkdir()
+        if paths:
+            write_entries(index, dict(_with_attributes(TreeStore(repo), tree, paths)))
+            place, variables = _place(repo, folder, index)
+            names = b"".join(path + b"\0" for path in paths)
+            options = (*QUIET_OPTIONS, *_WHOLE)
+            place.git(*options, *_NAMED, stdin=names, timeout=timeout_seconds, variables=variables)
+    return folder
+
+
+def _place(repo: Repository, folder: Path, index: Path) -> tuple[Repository, dict[str, str]]:
+    """Return the repository with a folder as its worktree: attributes are read from the tree alone."""
+    return replace(repo, top=folder.absolute()), {"GIT_INDEX_FILE": os.fspath(index)}
+
+
+@contextlib.contextmanager
+def _checking_out(tree: str, folder: Path, seconds: float) -> Iterator[None]:
+    """Convert errors in the block to CheckoutError."""
+    try:
+        yield
     except CheckoutError:
         raise
     except GitTimeoutError as error:
-        message = f"the checkout of {tree} was not done after {timeout_seconds:g} s"
+        message = f"the checkout of {tree} was not done after {seconds:g} s"
         raise CheckoutError(message, hint="a filter of this repository may hang") from error
     except (UnusableError, OSError) as error:
         hint = error.hint if isinstance(error, UnusableError) else "make room or make it accessible"
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 
-def _write_files(
-    place: Repository, tree: str, index: Path, seconds: float, only: Iterable[bytes] | None
-) -> None:
-    """Check out with the folder as the worktree, so that attributes are read from the tree alone."""
-    deadline = time.monotonic() + seconds
-    variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    whole = (("read-tree", *revisions(tree)), None), (("checkout-index", "--all"), None)
-    paths = None if only is None else tuple(only)
-    if paths:
-        write_entries(index, dict(_with_attributes(TreeStore(place), tree, paths)))
-    named = b"".join(path + b"\0" for path in paths or ())
-    for command, stdin in whole if paths is None else ((("checkout-index", "-z", "--stdin"), named),):
-        left = max(deadline - time.monotonic(), 0.0)
-        place.git(*QUIET_OPTIONS, *_WHOLE, *command, stdin=stdin, timeout=left, variables=variables)
-
-
 def _with_attributes(
-    trees: TreeStore, tree: str, paths: Iterable[bytes]
+    trees: TreeStore, tree: str, paths: Collection[bytes]
 ) -> Iterator[tuple[bytes, TreeEntry]]:
     """Return the entries of files, and of the attributes that say how they are converted."""
     above = {parent + b"/" for path in paths for parent in parents(path)} | {b""}

@@ -13,7 +13,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
-from git_blackbird.git.worktree.saved_trees import checkout_tree, find_private_object
+from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.model.base.system import tick_of
 
 _EDITED = "it was edited at the same moment"
@@ -77,9 +77,9 @@ def write_paths(
     trees = TreeStore(repo)
     entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
     files = {path: entry.oid for path, entry in entries.items() if entry is not None}
-    with private_folder(repo, "files") as folder:
+    with private_folder(repo, "files") as private:
         try:
-            checkout_tree(repo, after, folder, timeout_seconds=timeout_seconds, only=files)
+            folder = checkout_paths(repo, after, files, private, timeout_seconds=timeout_seconds)
         except UnusableError as error:
             raise WriteBackError(error.message, hint=error.hint) from error
         new = {path: folder / os.fsdecode(path) for path in files}

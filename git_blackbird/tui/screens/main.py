@@ -139,8 +139,6 @@ class MainScreen(Screen[None]):
         self._show_summary()
 
     def show_state(self, view_state: ViewState, now: str) -> None:
-        if self._plan_graph is None or self._plan_graph.plan is not view_state.plan:
-            self._plan_graph = PlanGraph(view_state.plan)
         self.view_state, self._now, self._error = view_state, now, ""
         overview = view_state.overview
         self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
@@ -217,8 +215,11 @@ class MainScreen(Screen[None]):
         _ = self._history
 
     def _show_graph(self, task: Task) -> None:
-        if self._plan_graph is not None:
-            self.graph.show(self._plan_graph.lines(task), task.id)
+        if self.view_state is None:
+            return
+        if self._plan_graph is None or self._plan_graph.plan is not self.view_state.plan:
+            self._plan_graph = PlanGraph(self.view_state.plan)
+        self.graph.show(self._plan_graph.lines(task), task.id)
 
     def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
         """Show the diff of one run of the current task."""

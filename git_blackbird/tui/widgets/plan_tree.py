@@ -105,7 +105,7 @@ class PlanTree(ScrollView, can_focus=True):
 
     @property
     def current(self) -> Task | None:
-        return self._rows[self._cursor][1] if self._rows else None
+        return self._rows[self._cursor][1] if self._cursor < len(self._rows) else None
 
     @property
     def narrowed(self) -> Narrowed:
@@ -237,7 +237,9 @@ class PlanTree(ScrollView, can_focus=True):
             for index, (_, task) in enumerate(self._rows)
             if is_narrowed and task_filter.admits(self._plan, task)
         ]
-        self._cursor = next((index for index, (_, task) in enumerate(self._rows) if task.id == task_id), 0)
+        if self.current is None or self.current.id != task_id:
+            places = (index for index, (_, task) in enumerate(self._rows) if task.id == task_id)
+            self._cursor = next(places, 0)
         if self.is_attached:
             self._resize()
             self.refresh()
