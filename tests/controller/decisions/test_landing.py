@@ -3,6 +3,7 @@
 import itertools
 import os
 import stat
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,6 +72,12 @@ def worktree(repo: Path, task_id: str) -> Path:
 
 def last(repo: Path, task_id: str) -> Run:
     return runs_of(repo, task_id)[-1]
+
+
+def real_git() -> Path:
+    return next(
+        Path(folder, "git") for folder in os.environ["PATH"].split(":") if Path(folder, "git").exists()
+    )
 
 
 def landings(person: Person) -> list[tuple[str, LandingState | None, tuple[str, ...]]]:
@@ -375,6 +382,25 @@ def test_a_removed_worktree_is_made_again_with_its_files(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
+def test_a_checkout_that_was_cut_off_is_made_again_and_taken_for_no_edit(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pending(demo, "write x.txt one\non-feedback append y.txt two")
+    git(demo, "worktree", "remove", "--force", str(worktree(demo, "a")))
+    configure(demo, execution__stopAfterEachTask="false")
+    (tmp_path / "bin").mkdir()
+    killing = script(
+        tmp_path / "bin/git",
+        f'case " $* " in *" reset "*) rm "$0"; kill -9 $PPID; exit ;; esac\nexec {real_git()} "$@"',
+    )
+    monkeypatch.setenv("PATH", f"{killing.parent}:{os.environ['PATH']}")
+    assert run_killed(lambda: resume(demo, "a", Person(), "more"), sys.maxsize)
+    assert os.listdir(worktree(demo, "a")) == [".git"]
+    assert execute(demo, Person([APPROVE])).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
+    assert git(demo, "for-each-ref", "refs/blackbird/worktrees") == ""
+
+
 def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:
     by_command(demo, "echo $BLACKBIRD_RUN_ID >x.txt; git add x.txt; git commit -qm own; echo y >y.txt")
     pending(demo, "")
@@ -424,13 +450,10 @@ def test_a_change_that_has_not_landed_cannot_be_undone(demo: Path) -> None:
 def test_an_old_git_is_refused_in_one_line(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = next(
-        Path(folder, "git") for folder in os.environ["PATH"].split(":") if Path(folder, "git").exists()
-    )
     (tmp_path / "bin").mkdir()
     old = script(
         tmp_path / "bin/git",
-        f'for word; do [ "$word" != merge-tree ] || exit 129; done\nexec {real} "$@"',
+        f'for word; do [ "$word" != merge-tree ] || exit 129; done\nexec {real_git()} "$@"',
     )
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
     put_plan(demo, leaf("a", "write x.txt one"))
