@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from git_blackbird import trace
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.agents import (
     chosen_agent,
@@ -44,7 +45,7 @@ from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
@@ -141,7 +142,9 @@ class Engine:
                 log = place.paths.setup_log(task_id)
                 setup = self.set_up(task_id, f"the worktree of {task_id}", place.repo.top, log, slot)
                 work = set_up_worktree(setup, place.repo)
-                if not await self.run_agent("stopping the set-up of", task_id, work, "it"):
+                with trace.measured(Phase.WORKTREE, task_id):
+                    is_ready = await self.run_agent("stopping the set-up of", task_id, work, "it")
+                if not is_ready:
                     return None
                 context = replace(context, variables=slot.variables)
             return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from git_blackbird import trace
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import know_new_worktree, snapshot
 from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
@@ -32,6 +33,7 @@ from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.run import LandingState, Run
 from git_blackbird.model.rules.reviews import BY_LANDING
+from git_blackbird.model.views.events import Phase
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,9 @@ def kept_text(task_id: str, kept: str) -> str:
 
 def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
-    taken = _base_snapshots.take(workspace)
-    linked = _add(workspace, task_id, folder, taken.tree)
+    with trace.measured(Phase.WORKTREE, task_id):
+        taken = _base_snapshots.take(workspace)
+        linked = _add(workspace, task_id, folder, taken.tree)
     return Place(workspace.working_in(linked), left_out=taken.left_out, said=said)
 
 

@@ -137,6 +137,7 @@ class Notice:
 class Phase(StrEnum):
     """The parts of the work on a task whose time is measured, in the order in which they are shown."""
 
+    WORKTREE = "worktree"
     SNAPSHOT = "snapshot"
     RECORD = "record"
     AGENT = "agent"
