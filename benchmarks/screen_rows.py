@@ -19,7 +19,9 @@ _TASKS = 10_000
 _OPEN = 20
 _MOVES = 40
 _PRINTING_ROUNDS = 5
-_BYTES = 100_000_000
+_MEGABYTES = 100
+# Sixty thousand steps, which take a model days.
+_MEGABYTES_OF_STEPS = 10
 _PATIENCE_SECONDS = 60.0
 # The screen ignores keys for half a second when a question opens by itself.
 _IGNORED_SECONDS = 0.7
@@ -96,8 +98,9 @@ def _key_row(
 
 
 def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
-    """Press keys while an agent prints 100 MB."""
-    say(f"an agent prints 100 MB of {kind} below the screen, several times")
+    """Press keys while an agent prints very much."""
+    printed = f"{_megabytes(kind)} MB of {kind}"
+    say(f"an agent prints {printed} below the screen, several times")
     _choose_agent(bench, repo, kind)
     plan, last = (repo / PLAN).read_bytes(), task_id(_TASKS - 1)
     rounds: list[list[Sample]] = []
@@ -120,7 +123,7 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
         (repo / PLAN).write_bytes(plan)
         shutil.rmtree(repo / ".blackbird" / "runs" / last)
     most = statistics.median(grown)
-    what = f"key to paint, an agent prints 100 MB of {kind}"
+    what = f"key to paint, an agent prints {printed}"
     more = f"; at most {_MOST_MORE_MEGABYTES:.0f} MB more memory: {most:.0f}"
     return _key_row(bench, what, rounds, more=more, is_right=most <= _MOST_MORE_MEGABYTES)
 
@@ -167,11 +170,15 @@ def _up_and_down_until(shown: Screen, text: bytes) -> Iterator[Sample]:
         yield next(moves)
 
 
+def _megabytes(kind: str) -> int:
+    return _MEGABYTES_OF_STEPS if kind == "steps" else _MEGABYTES
+
+
 def _choose_agent(bench: Bench, repo: Path, kind: str) -> None:
     # Another one for each kind: each is asked for once, as another command.
     source = bench.place / f"row-17-{kind.replace(' ', '-')}"
     piece = _PRINTED[kind]
-    source.write_text(piece * (_BYTES // len(piece) + 1))
+    source.write_text(piece * (_megabytes(kind) * 1_000_000 // len(piece) + 1))
     if kind == "steps":
         program = bench.place / "row-17-claude"
         program.write_text(_CLAUDE % (_PRINT % source))
