@@ -5,7 +5,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import is_sparse
@@ -13,6 +13,7 @@ from git_blackbird.git.core.process import Completed, GitError, GitStoppedError,
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, read_entries
+from git_blackbird.git.worktree.index_update import IndexUpdate
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.system import describe, hint_in
@@ -57,35 +58,6 @@ class Snapshot:
 
     tree: str
     left_out: tuple[SkippedPath, ...] = ()
-
-
-@dataclass
-class IndexUpdate:
-    """The paths to update in the private index, and those that cannot be.
-
-    It is plain if the updated index says all that the next snapshot has to know of these paths.
-    """
-
-    update: list[bytes] = field(default_factory=list)
-    private: list[bytes] = field(default_factory=list)
-    remove: list[bytes] = field(default_factory=list)
-    untouched: list[bytes] = field(default_factory=list)
-    left_out: list[SkippedPath] = field(default_factory=list)
-    missing: set[bytes] = field(default_factory=set)
-    in_index: set[bytes] = field(default_factory=set)
-    tracked: set[bytes] = field(default_factory=set)
-    is_plain: bool = True
-
-    def leave_out(self, path: bytes, reason: str) -> None:
-        """Note that the file at ``path`` will not be in the tree."""
-        self.untouched.append(path)
-        self.left_out.append(SkippedPath(path=_text(path), reason=reason))
-        self.is_plain = self.is_plain and path not in self.in_index
-
-    @property
-    def changed(self) -> set[bytes]:
-        """The paths whose content, as the worktree has it, is in the private index."""
-        return {*self.update, *self.private}.difference(self.untouched, self.missing)
 
 
 def take_snapshot(
