@@ -20,7 +20,7 @@ _OPEN = 20
 _MOVES = 40
 _PRINTING_ROUNDS = 5
 _MEGABYTES = 100
-# Sixty thousand steps, which take a model days.
+# More than seventy thousand steps, which take a model days.
 _MEGABYTES_OF_STEPS = 10
 _PATIENCE_SECONDS = 60.0
 # The screen ignores keys for half a second when a question opens by itself.
@@ -133,10 +133,8 @@ def _while_three_print(bench: Bench, repo: Path) -> Row:
     say("three agents print steps below the screen")
     source = bench.place / "row-17-piece"
     source.write_text(_PRINTED["steps"] * _STEPS_AT_ONCE)
-    program = bench.place / "row-17-three"
-    program.write_text(_CLAUDE % (_PRINT_ON % source))
-    program.chmod(0o755)
-    choose_agent(bench, repo, "claude", claude__path=str(program), execution__jobs="3")
+    _choose_claude(bench, repo, "row-17-three", _PRINT_ON % source)
+    bench.git(repo, "config", "blackbird.execution.jobs", "3")
     with Screen(bench, repo, _TASKS) as shown:
         shown.first_paint()
         shown.move_to_end()
@@ -180,13 +178,18 @@ def _choose_agent(bench: Bench, repo: Path, kind: str) -> None:
     piece = _PRINTED[kind]
     source.write_text(piece * (_megabytes(kind) * 1_000_000 // len(piece) + 1))
     if kind == "steps":
-        program = bench.place / "row-17-claude"
-        program.write_text(_CLAUDE % (_PRINT % source))
-        program.chmod(0o755)
-        choose_agent(bench, repo, "claude", claude__path=str(program))
+        _choose_claude(bench, repo, "row-17-claude", _PRINT % source)
     else:
         command = f"cat >/dev/null; {_PRINT % source}; echo"
         choose_agent(bench, repo, "command", command__run=command)
+
+
+def _choose_claude(bench: Bench, repo: Path, name: str, prints: str) -> None:
+    """Choose an agent of claude's kind that prints so."""
+    program = bench.place / name
+    program.write_text(_CLAUDE % prints)
+    program.chmod(0o755)
+    choose_agent(bench, repo, "claude", claude__path=str(program))
 
 
 def _mentions(bench: Bench) -> Row:
