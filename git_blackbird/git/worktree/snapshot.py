@@ -29,8 +29,8 @@ _EXACT = (
 )
 _UNTRACKED = b"??"
 # Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
-_FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) ([^\0]+)")
-_SKIPPED = frozenset(b"Ss")
+_FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) (\d+ \w+ 0\t)([^\0]+)")
+_SKIPPED = frozenset({b"S", b"s"})
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _SLOW = (
     "a filter of this repository may hang; for very many files allow more time: "
@@ -231,13 +231,15 @@ class SnapshotBuilder:
 
         Return whether it has files that are not to be in the worktree; absent ones stay as git has them.
         """
-        flagged = _FLAGGED.findall(self.git("ls-files", "-z", "-v").out)
-        skipped = [path for tag, path in flagged if tag[0] in _SKIPPED]
-        assumed = [path for tag, path in flagged if tag.islower()]
-        to_inspect = list(self.present(skipped)) if skipped and is_sparse(self.repo) else skipped
-        for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", to_inspect)):
-            if paths:
-                self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
+        listed = self.git("ls-files", "-z", "-s", "-v").out
+        flagged = [(tag, facts + path, path) for tag, facts, path in _FLAGGED.findall(listed)]
+        skipped = [path for tag, _, path in flagged if tag in _SKIPPED]
+        is_partial = bool(skipped) and is_sparse(self.repo)
+        absent = set(skipped).difference(self.present(skipped)) if is_partial else set()
+        # Git does not hold a file with such a flag for racily clean: each is compared by its content.
+        unknown = [entry for _, entry, path in flagged if path not in absent]
+        if unknown:
+            self.git("update-index", "-z", "--index-info", stdin=_joined(unknown))
         return bool(skipped)
 
     def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:

@@ -343,6 +343,18 @@ def test_files_that_a_sparse_checkout_has_all_the_same_are_seen(repo: Path) -> N
     assert user_state(repo) == before
 
 
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_an_edit_of_a_marked_file_that_git_cannot_tell_by_its_times(repo: Path, flag: str) -> None:
+    """Git reads files of the second of its index again, but none that it was told to ignore."""
+    write(repo, {"f": "1"})
+    os.utime(repo / "f", (1_000_000_000, 1_000_000_000))
+    git(repo, "add", "f")
+    git(repo, "update-index", flag, "f")
+    write(repo, {"f": "2"})
+    os.utime(repo / "f", (1_000_000_000, 1_000_000_000))
+    assert listing(repo, tree_of(repo)) == {"f": "100644 2"}
+
+
 def test_conflicts_beside_marked_files(repo: Path) -> None:
     commit(repo, {"f": "1", "g": "1"})
     git(repo, "checkout", "-q", "-b", "other")
