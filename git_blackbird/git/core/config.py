@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from git_blackbird.git.core.process import GitError, operands
-from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository
+from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
 
@@ -83,15 +83,6 @@ def _list_values(repo: Repository) -> Iterator[ConfigValue]:
         name = os.fsdecode(origin)
         file = repo.top / name.removeprefix("file:") if name.startswith("file:") else None
         yield ConfigValue(scope.decode(), file, key, value if separator else None)
-
-
-def signature(path: str | Path) -> tuple[int, ...]:
-    """Return what changes with a file; empty if there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116  # many of them
-    except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def settled_signature(path: str | Path, began: int) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -319,8 +320,8 @@ def _start(
     args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
+        return _Process(
+            ["git", *args],
             cwd=cwd,
             env={**_UNLESS_ASKED, **environ, **_ALWAYS},
             stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
@@ -332,6 +333,27 @@ def _start(
         raise _not_started(error, cwd) from error
     except ValueError as error:
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
+
+
+class _Process(subprocess.Popen[bytes]):
+    """A process that is waited for without a nap: until Python 3.15 each wait with a limit takes one."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end. Raises subprocess.TimeoutExpired."""
+        if sys.platform == "linux" and timeout is not None and self.returncode is None:
+            # Without descriptors to spare, or on an old kernel, it is a nap.
+            with contextlib.suppress(OSError):
+                _await_exit(os.pidfd_open(self.pid), timeout)
+        return super().wait(timeout)
+
+
+def _await_exit(descriptor: int, timeout: float) -> None:
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        ended.poll(max(timeout, 0) * 1000)
+    finally:
+        os.close(descriptor)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

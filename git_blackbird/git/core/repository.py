@@ -2,9 +2,10 @@
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -203,20 +204,43 @@ def head(repo: Repository) -> Head:
     return Head(branch.removeprefix(_BRANCHES) if branch else None, commit)
 
 
+def signature(path: str | Path) -> tuple[int, ...]:
+    """Return what changes with a file; empty if there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  # many of them
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
 def open_libgit2(repo: Repository) -> "pygit2.Repository":
-    """Open the repository with libgit2, for trees and references. Raises UnusableError."""
+    """Return the repository as libgit2 has it, for trees and references. Raises UnusableError."""
+    packs = signature(repo.common_dir / "objects" / "pack")
+    return _opened(repo.git_dir, threading.get_ident(), packs)
+
+
+def open_libgit2_anew(git_dir: Path) -> "pygit2.Repository":
+    """Open a repository with libgit2, to see its index as it is now. Raises UnusableError."""
     import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
 
     # Git has checked at discovery whether this user trusts the repository's owner.
     pygit2.settings.owner_validation = False
+    # Another program may remove an object that was read.
+    pygit2.settings.enable_caching(False)
     try:
-        return pygit2.Repository(os.fspath(repo.git_dir))
+        return pygit2.Repository(os.fspath(git_dir))
     except (pygit2.GitError, KeyError, OSError) as error:
-        reason = str(error).removeprefix(f"{repo.git_dir}: ")
+        reason = str(error).removeprefix(f"{git_dir}: ")
         raise UnusableError(
-            f"cannot open {repo.git_dir}: {reason}",
+            f"cannot open {git_dir}: {reason}",
             hint="repositories with SHA-256 objects, reftables or partial clones cannot be used",
         ) from error
+
+
+@lru_cache(maxsize=8)
+def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Repository":
+    """Open a repository once for each thread, which must not share it, and for each set of packs."""
+    return open_libgit2_anew(git_dir)
 
 
 @contextlib.contextmanager

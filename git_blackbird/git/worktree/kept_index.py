@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from git_blackbird.git.core.config import files_of_rules, settled_signature, signature
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.config import files_of_rules, settled_signature
+from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
 from git_blackbird.git.worktree.index import copy_index, index_checksum, writing
 from git_blackbird.model.base.record import Record

@@ -5,11 +5,11 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
+from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.messages.display.format import counted
@@ -166,7 +166,7 @@ def _open_without_index(repo: Repository) -> "pygit2.Repository":
         (folder / "index").unlink(missing_ok=True)
         for name, content in contents.items():
             _ensure(folder / name, content)
-    return open_libgit2(replace(repo, git_dir=folder))
+    return open_libgit2_anew(folder)
 
 
 def _ensure(path: Path, content: bytes) -> None:

@@ -1,10 +1,12 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.repository import Head, discover, head, open_libgit2
+from git_blackbird.git.core.trees import TreeStore
 from tests.git.support import found
 from tests.support import commit, git
 
@@ -156,3 +158,27 @@ def test_head_on_a_branch_and_detached(repo: Path) -> None:
     assert head(found(repo)) == Head(branch="topic/ü", commit=oid)
     git(repo, "checkout", "-q", "--detach")
     assert head(found(repo)) == Head(branch=None, commit=oid)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_what_another_program_removes_or_packs_is_noticed(repo: Path, is_packed: bool) -> None:
+    commit(repo, {"f": "1"})
+    tree = git(repo, "rev-parse", "HEAD^{tree}")
+    assert tree in TreeStore(found(repo))
+    if is_packed:
+        git(repo, "gc", "-q")
+        assert not (repo / ".git" / "objects" / tree[:2]).exists()
+    assert TreeStore(found(repo)).load(tree).keys() == {b"f"}
+    shutil.rmtree(repo / ".git" / "objects" / ("pack" if is_packed else tree[:2]))
+    assert tree not in TreeStore(found(repo))
+
+
+def test_a_branch_that_another_program_moves_is_noticed(repo: Path) -> None:
+    commit(repo, {"f": "1"})
+    assert head(found(repo)).commit == git(repo, "rev-parse", "HEAD")
+    git(repo, "pack-refs", "--all")
+    assert head(found(repo)).commit == git(repo, "rev-parse", "HEAD")
+    commit(repo, {"f": "2"})
+    git(repo, "pack-refs", "--all")
+    git(repo, "checkout", "-q", "-b", "other")
+    assert head(found(repo)) == Head("other", git(repo, "rev-parse", "HEAD"))
