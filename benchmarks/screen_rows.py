@@ -2,6 +2,7 @@
 
 import shutil
 import statistics
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -33,7 +34,15 @@ _LINE = "a line of a file that an agent has looked at"
 _STEP = '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"%s"}]}}\n'
 _PRINTED = {"lines": f"{_LINE}\n", "one line": "x" * 4096, "steps": _STEP % _LINE}
 _PRINT = "dd if=%s bs=64K status=none"
-_PRINT_ON = "for turn in $(seq 2000); do cat %s; sleep 0.01; done"
+# One process, as an agent is: what a shell starts for each turn would take the processors from the screen.
+_PRINTER = """import sys, time
+piece = open(sys.argv[1], "rb").read()
+for turn in range(2000):
+    sys.stdout.buffer.write(piece)
+    sys.stdout.flush()
+    time.sleep(0.01)
+"""
+_PRINT_ON = f"{sys.executable} -c '{_PRINTER}' %s"
 _STEPS_AT_ONCE = 10
 _KEYS_MEANWHILE = 300
 _STARTING_SECONDS = 2.0

@@ -118,6 +118,11 @@ class BlackbirdApp(AppContext):
     def is_busy(self) -> bool:
         return self.runner.is_busy
 
+    def run_first(self) -> None:
+        """Run on the terminal, ahead of the threads that work in the background."""
+        with asyncio.Runner(loop_factory=self.ui_priority.new_ui_loop) as runner:
+            runner.run(self.run_async())
+
     def get_default_screen(self) -> MainScreen:
         try:
             self.main.show_plan(self.watcher.plan())
@@ -150,13 +155,10 @@ class BlackbirdApp(AppContext):
         self.set_timer(_SETTLE_SECONDS, partial(self.refresh, layout=True))
 
     async def on_event(self, event: events.Event) -> None:
-        """Clean what is pasted, and let input go before background work."""
+        """Clean what is pasted."""
         if isinstance(event, events.Paste):
             # The clipboard may hold anything, and the text is shown. Terminals end its lines as Enter does.
             event.text = strip_controls(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        if isinstance(event, events.InputEvent) and self.screen_stack:
-            self._poller.priority.pause_workers()
-            self.call_after_refresh(self._poller.priority.resume_workers)
         await super().on_event(event)
 
     def poll(self) -> None:
@@ -164,7 +166,7 @@ class BlackbirdApp(AppContext):
 
     def handle_event(self, event: Event) -> None:
         """Show an event of a run, after pending input; may be called from any thread."""
-        self._poller.priority.yield_to_ui()
+        self.ui_priority.yield_to_ui()
         if isinstance(event, RunStarted) and self.is_running and not self.main.live.has_others(event.task_id):
             # Later ones are none of the business of who looks at something else.
             self.call_later(self.main.action_show_tab, "live")

@@ -22,6 +22,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
+from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
@@ -67,6 +68,7 @@ class AppContext(ThemedApp, InputGuard):
         super().__init__(driver_class=driver_class)
         self.environment = environment
         self.watcher = watcher
+        self.ui_priority = UiPriority()
         self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False

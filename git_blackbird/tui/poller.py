@@ -1,8 +1,6 @@
 """Polling the worktree in a thread, without delaying the screen."""
 
 import gc
-import threading
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,42 +13,11 @@ from git_blackbird.tui.context import AppContext
 if TYPE_CHECKING:
     from git_blackbird.tui.log_tail import LogTailer
 
-_LONGEST_WAIT_SECONDS = 0.006
-_WORK_SECONDS = 0.001
-_PAUSE_SECONDS = 0.0002
-
-
-class UiPriority:
-    """Lets the UI thread go first: background threads yield the GIL to it every now and then."""
-
-    def __init__(self) -> None:
-        self._may_work = threading.Event()
-        self._may_work.set()
-        self._thread = threading.local()
-
-    def pause_workers(self) -> None:
-        """Make background threads wait: input has arrived."""
-        self._may_work.clear()
-
-    def resume_workers(self) -> None:
-        """Let background threads go on: the effect of the input is drawn."""
-        self._may_work.set()
-
-    def yield_to_ui(self) -> None:
-        """Wait until pending input is handled; input that takes long is not waited for again."""
-        if not self._may_work.is_set() and not self._may_work.wait(_LONGEST_WAIT_SECONDS):
-            self._may_work.set()
-        # Reading many files releases the GIL often, but too briefly for another thread to acquire it.
-        if time.monotonic() - getattr(self._thread, "paused_at", 0.0) > _WORK_SECONDS:
-            time.sleep(_PAUSE_SECONDS)
-            self._thread.paused_at = time.monotonic()
-
 
 class Poller:
     """Reads what changed in the worktree, whoever changed it; one poll at a time."""
 
     def __init__(self, app: AppContext) -> None:
-        self.priority = UiPriority()
         self._app = app
         self._is_polling = False
         self._last_error: str | None = None
@@ -88,7 +55,7 @@ class Poller:
 
     def _read(self) -> ViewState | None:
         with gc_paused():
-            view_state = self._app.watcher.look(self.priority.yield_to_ui)
+            view_state = self._app.watcher.look(self._app.ui_priority.yield_to_ui)
             if view_state is not None and self._app.view_state is None:
                 # The records are many and long-lived: garbage collection need not scan them.
                 gc.freeze()

@@ -76,7 +76,7 @@ def tui(call: CommandContext) -> ExitCode:
         # All of that stays: the search for garbage need not halt the screen for it.
         gc.freeze()
     app = BlackbirdApp(call.environment, watch)
-    app.run()
+    app.run_first()
     if app.fault is not None:
         raise app.fault
     return ExitCode(app.return_code or 0)

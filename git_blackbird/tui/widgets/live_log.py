@@ -131,11 +131,21 @@ class LiveLog(WrappedView, can_focus=True):
         rows = [row for line in lines for row in wrapped(line, self._width)] if self._width else []
         dropped = max(0, len(self._rows) + len(rows) - _MAX_ROWS)
         self._rows.extend(rows)
-        self.virtual_size = Size(self._width, len(self._rows))
+        self._grow()
         if dropped and not follows:
             self.scroll_to(y=self.scroll_y - dropped, animate=False)
         self._follow(follows=follows)
         self.refresh()
+
+    def _grow(self) -> None:
+        """Tell how many rows there are; a new size makes Textual lay out the whole screen again."""
+        size = Size(self._width, len(self._rows))
+        if self.show_vertical_scrollbar and size.height >= self.container_size.height:
+            # Nothing moves, but for the bar.
+            self.set_reactive(LiveLog.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def on_resize(self, event: events.Resize) -> None:
         """Stay at the end if it is shown."""
@@ -145,7 +155,8 @@ class LiveLog(WrappedView, can_focus=True):
 
     def _follow(self, *, follows: bool) -> None:
         if follows:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            # Nothing scrolls before there is a bar.
+            self.scroll_end(animate=False, immediate=self.show_vertical_scrollbar, x_axis=False)
             self._follows = True
 
     def _wrap(self) -> None:
