@@ -146,7 +146,8 @@ class Engine:
                     is_ready = await self.run_agent("stopping the set-up of", task_id, work, "it")
                 if not is_ready:
                     return None
-                context = replace(context, variables=slot.variables)
+                begins = context.begins if setup.is_empty else None
+                context = replace(context, begins=begins, variables=slot.variables)
             return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
 
     def beside(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
@@ -188,7 +189,7 @@ class Engine:
             inform(self.ui, text, instruction.task.id)
         name_left_out(self.ui, self._left_out, place.left_out)
         context = replace(self.context_of(agent), workspace=place.workspace)
-        return replace(context, worktree_base=place.base)
+        return replace(context, worktree_base=place.base, begins=place.begins)
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
         """Run an agent in the session of an action; stop where that agent cannot start."""

@@ -18,6 +18,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -91,7 +92,8 @@ class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
-    run is the first there. ``variables`` are what its agent is given beside the usual ones.
+    run is the first there. ``begins`` is the snapshot that it begins with, where that needs no look.
+    ``variables`` are what its agent is given beside the usual ones.
     """
 
     workspace: Workspace
@@ -100,6 +102,7 @@ class RunContext:
     ui: UserInterface
     left_out: set[str]
     worktree_base: str | None = None
+    begins: Snapshot | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
 

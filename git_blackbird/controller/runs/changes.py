@@ -46,10 +46,12 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     return take_snapshot(workspace.repo, limits=_limits(workspace), hidden=HIDDEN, since=since)
 
 
-def know_new_worktree(workspace: Workspace, tree: str) -> None:
-    """Spare the first snapshot of a worktree just made from ``tree`` what is known of it."""
-    with contextlib.suppress(UnusableError):  # the snapshot says it
-        know_checkout(workspace.repo, tree, limits=_limits(workspace), hidden=HIDDEN)
+def know_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
+    """Return the snapshot of a worktree just made from ``tree`` if it needs no look, or prepare for one."""
+    try:
+        return know_checkout(workspace.repo, tree, limits=_limits(workspace), hidden=HIDDEN)
+    except UnusableError:  # the snapshot says it
+        return None
 
 
 def _limits(workspace: Workspace) -> SnapshotLimits:

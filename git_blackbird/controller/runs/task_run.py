@@ -72,7 +72,9 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(context.workspace.repo.git_dir)
     with trace.measured(Phase.SNAPSHOT, instruction.task.id):
-        base = await run_in_thread(lambda: snapshot(context.workspace))
+        base = context.begins
+        if base is None:
+            base = await run_in_thread(lambda: snapshot(context.workspace))
         name_left_out(context.ui, context.left_out, base.left_out)
         inside = await run_in_thread(lambda: submodules(context.workspace))
     before = RunFields(head_log=size, base_submodules=inside or None)

@@ -41,12 +41,13 @@ class Place:
     """Where a run works.
 
     ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
-    ``left_out`` are paths of the user's worktree that a new one does not have; ``said`` is what people are to
-    be told of the place.
+    ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are paths of the user's
+    worktree that a new one does not have; ``said`` is what people are to be told of the place.
     """
 
     workspace: Workspace
     base: str | None = None
+    begins: Snapshot | None = None
     left_out: tuple[SkippedPath, ...] = ()
     said: tuple[str, ...] = ()
 
@@ -146,8 +147,9 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         taken = _base_snapshots.take(workspace)
-        linked = _add(workspace, task_id, folder, taken.tree)
-    return Place(workspace.working_in(linked), left_out=taken.left_out, said=said)
+        place = workspace.working_in(_add(workspace, task_id, folder, taken.tree))
+        begins = know_new_worktree(place, taken.tree)
+    return Place(place, begins=begins, left_out=taken.left_out, said=said)
 
 
 class _BaseSnapshots:
@@ -188,9 +190,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
 
 
 def _add(workspace: Workspace, task_id: TaskId, folder: Path, tree: str) -> Repository:
-    linked = add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
-    know_new_worktree(workspace.working_in(linked), tree)
-    return linked
+    return add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
 
 
 def release(workspace: Workspace, linked: Repository) -> str | None:

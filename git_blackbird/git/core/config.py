@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,7 @@ from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Reposito
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
 
+_CONVERTING = ("core.autocrlf", "core.attributesfile", "core.ignorecase", "core.precomposeunicode")
 _SECTION = "blackbird."
 _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _AUTO = "auto"
@@ -134,6 +136,23 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
     fixed = (*info, Path("/etc/gitattributes"))
     return tuple(dict.fromkeys((*files_of_settings(repo), *chosen, *fixed)))
+
+
+def may_convert_files(repo: Repository) -> bool:
+    """Whether files may differ from what git stores of them for another reason than a ``.gitattributes``.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    values = {value.key: value.value for value in read_config(repo)}
+    installed = Path(shutil.which("git", path=repo.environ.get("PATH")) or "/usr/bin/git").resolve()
+    attributes = (
+        repo.common_dir / "info" / "attributes",
+        _user_folder(repo) / "attributes",
+        Path("/etc/gitattributes"),
+        installed.parent.parent / "etc" / "gitattributes",
+    )
+    is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
+    return is_set or any(map(os.path.lexists, attributes))
 
 
 def is_sparse(repo: Repository) -> bool:

@@ -193,6 +193,13 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
     return IndexState(settled, intended, tags, (), tree)
 
 
+def may_have_attributes(index: Path) -> bool:
+    """Whether a ``.gitattributes`` may be in an index. Raises OSError."""
+    content = index.read_bytes()
+    # From version 4 on, names are cut where they begin as the ones before.
+    return int.from_bytes(content[4:8]) > 3 or b".gitattributes" in content
+
+
 def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
     import pygit2  # noqa: PLC0415 - loaded by now

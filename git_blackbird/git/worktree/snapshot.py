@@ -8,11 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.config import is_sparse
+from git_blackbird.git.core.config import is_sparse, may_convert_files
 from git_blackbird.git.core.process import Completed, GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, read_entries
+from git_blackbird.git.worktree.index import (
+    QUIET_OPTIONS,
+    may_have_attributes,
+    private_folder,
+    read_entries,
+    writing,
+)
 from git_blackbird.git.worktree.index_update import IndexUpdate
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
@@ -89,13 +95,19 @@ def take_snapshot(
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
-def know_checkout(repo: Repository, tree: str, *, limits: SnapshotLimits, hidden: Sequence[str]) -> None:
+def know_checkout(
+    repo: Repository, tree: str, *, limits: SnapshotLimits, hidden: Sequence[str]
+) -> Snapshot | None:
     """Let the first snapshot of a new worktree go on with its index, which was checked out from ``tree``.
 
-    Raises UnusableError.
+    Return that snapshot if it is certain: files that git converts may differ from it. Raises UnusableError.
     """
-    if not is_sparse(repo):
-        start_kept_index(repo, tree, _settings(limits, hidden))
+    if is_sparse(repo):
+        return None
+    start_kept_index(repo, tree, _settings(limits, hidden))
+    with writing(repo.index):
+        is_certain = not may_have_attributes(repo.index) and not may_convert_files(repo)
+    return Snapshot(tree) if is_certain else None
 
 
 def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:
