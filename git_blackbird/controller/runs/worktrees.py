@@ -11,13 +11,14 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.changes import know_new_worktree, snapshot
 from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     base_tree,
     claim,
+    fill_task_worktree,
     find_task_worktree,
     is_cut_off,
     move_back,
@@ -146,8 +147,15 @@ def kept_text(task_id: str, kept: str) -> str:
 def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
-        taken = _base_snapshots.take(workspace)
-        place = workspace.working_in(_add(workspace, task_id, folder, taken.tree))
+        # First, because the worktree of an earlier task that is being removed would keep it waiting later.
+        linked = add_task_worktree(workspace.repo, task_id, folder)
+        try:
+            taken = _base_snapshots.take(workspace)
+        except BlackbirdError:
+            remove_worktree(workspace.repo, linked)
+            raise
+        fill_task_worktree(linked, base_commit(workspace, task_id, taken.tree))
+        place = workspace.working_in(linked)
         begins = know_new_worktree(place, taken.tree)
     return Place(place, begins=begins, left_out=taken.left_out, said=said)
 
@@ -182,15 +190,12 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
             f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
             hint=f"git blackbird restart {run.task_id}",
         )
-    linked = _add(workspace, run.task_id, folder, base)
+    linked = add_task_worktree(workspace.repo, run.task_id, folder)
+    fill_task_worktree(linked, base_commit(workspace, run.task_id, base))
     expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
     seconds = float(workspace.config.snapshot.timeout_seconds)
     write_paths(linked, base, tree, expected, timeout_seconds=seconds)
     return linked
-
-
-def _add(workspace: Workspace, task_id: TaskId, folder: Path, tree: str) -> Repository:
-    return add_task_worktree(workspace.repo, task_id, folder, base_commit(workspace, task_id, tree))
 
 
 def release(workspace: Workspace, linked: Repository) -> str | None:

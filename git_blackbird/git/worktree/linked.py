@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 
 if TYPE_CHECKING:
@@ -37,19 +38,26 @@ class TaskWorktree(NamedTuple):
 def add_worktree(repo: Repository, folder: Path, commit: str) -> Repository:
     """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
     linked = _add_empty(repo, folder, commit)
-    _check_out(linked)
+    _check_out(linked, "HEAD")
     return linked
 
 
-def add_task_worktree(repo: Repository, task_id: str, folder: Path, commit: str) -> Repository:
-    """Add the worktree of a task. Raises RequestError where something is in its place, GitError."""
+def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repository:
+    """Add the worktree of a task, without files yet.
+
+    Raises RequestError where something is in its place, UnusableError.
+    """
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    linked = _add_empty(repo, folder, commit)
+    linked = _add_empty(repo, folder, commit_of(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0))
     _mark(repo, linked, task_id)
-    _check_out(linked)
-    (linked.private_dir / _BEGUN).unlink()
     return linked
+
+
+def fill_task_worktree(linked: Repository, commit: str) -> None:
+    """Check out the commit that the worktree of a task begins with. Raises GitError."""
+    _check_out(linked, commit)
+    (linked.private_dir / _BEGUN).unlink()
 
 
 def is_cut_off(linked: Repository) -> bool:
@@ -68,10 +76,13 @@ def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
     return linked
 
 
-def _check_out(linked: Repository) -> None:
-    """Do what ``git worktree add`` does after adding one, beside other worktrees that are checked out."""
+def _check_out(linked: Repository, commit: str) -> None:
+    """Do what ``git worktree add`` does after adding one, beside other worktrees that are checked out.
+
+    ``commit`` is HEAD or an id.
+    """
     options = ("reset", "--hard", "--no-recurse-submodules", "--quiet")
-    linked.git(*QUIET_OPTIONS, *options, timeout=_CHECKOUT_SECONDS)
+    linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
 def claim(repo: Repository, task_id: str, linked: Repository) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import LandingState, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -281,3 +282,18 @@ def test_an_agent_that_cannot_work_stops_what_needs_it_and_nothing_else(project:
     assert stop.reason is StopReason.AGENT_UNAVAILABLE
     assert landed(person) == started(person) != []
     assert all(status(project, name) is Status.TODO for name in "abcd" if name not in landed(person))
+
+
+def test_no_worktree_is_left_where_the_users_cannot_be_recorded(project: Path) -> None:
+    put_plan(project, leaf("a", "write a.new x"))
+    write(project, {".gitattributes": "* filter=lost\n", "b.txt": "new\n"})
+    git(project, "config", "filter.lost.clean", "false")
+    git(project, "config", "filter.lost.smudge", "cat")
+    git(project, "config", "filter.lost.required", "true")
+    with pytest.raises(SnapshotError):
+        execute(project, Person())
+    assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
+    git(project, "config", "filter.lost.clean", "cat")
+    person = Person()
+    execute(project, person)
+    assert landed(person) == ["a"]
