@@ -24,7 +24,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
-from git_blackbird.git.worktree.write_back import Signature, find_edited, take_signatures, write_paths
+from git_blackbird.git.worktree.write_back import Signature, find_edited, listed, take_signatures, write_paths
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
@@ -187,11 +187,6 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
         note_on_run(workspace, run, begun)
     seconds = float(workspace.config.snapshot.timeout_seconds)
     return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
-
-
-def listed(paths: Mapping[bytes, str]) -> str:
-    """Name paths with the reasons why they cannot be written."""
-    return "; ".join(f"{path.decode(errors='replace')}: {why}" for path, why in sorted(paths.items()))
 
 
 def _landed(

@@ -7,7 +7,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
-from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.run import Run
@@ -40,7 +40,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     save_run_ref(workspace.repo, run.id, *change, "landing-change")
     save_run_ref(workspace.repo, run.id, base, merge.tree, "landing-merge")
     seconds = float(workspace.config.snapshot.timeout_seconds)
-    write_paths(linked, now, wanted, expected, timeout_seconds=seconds)
+    write_all_paths(linked, now, wanted, expected, timeout_seconds=seconds)
     move_base(linked, base_commit(workspace, run.task_id, base), merge.unmerged)
 
 

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     base_tree,
+    begin_checkout,
+    begun_tree,
+    checkout_ended,
     claim,
-    fill_task_worktree,
     find_task_worktree,
     is_cut_off,
     move_back,
@@ -29,7 +32,7 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.run import LandingState, Run
@@ -154,7 +157,8 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
         except BlackbirdError:
             remove_worktree(workspace.repo, linked)
             raise
-        fill_task_worktree(linked, base_commit(workspace, task_id, taken.tree))
+        begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
+        checkout_ended(linked)
         place = workspace.working_in(linked)
         begins = know_new_worktree(place, taken.tree)
     return Place(place, begins=begins, left_out=taken.left_out, said=said)
@@ -191,10 +195,11 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
             hint=f"git blackbird restart {run.task_id}",
         )
     linked = add_task_worktree(workspace.repo, run.task_id, folder)
-    fill_task_worktree(linked, base_commit(workspace, run.task_id, base))
+    begin_checkout(linked, base_commit(workspace, run.task_id, base))
     expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
     seconds = float(workspace.config.snapshot.timeout_seconds)
-    write_paths(linked, base, tree, expected, timeout_seconds=seconds)
+    write_all_paths(linked, base, tree, expected, timeout_seconds=seconds)
+    checkout_ended(linked)
     return linked
 
 
@@ -211,7 +216,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
     known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
-    is_edited = taken.tree not in known and not _is_begun(linked, taken.tree)
+    is_edited = taken.tree not in known and not _is_begun(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
@@ -221,13 +226,16 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     return kept_worktree(name) if is_edited and is_named else None
 
 
-def _is_begun(linked: Repository, tree: str) -> bool:
-    """Whether a tree is what a checkout had written when it was cut off."""
-    base = base_tree(linked)
-    if base is None or not is_cut_off(linked):
+def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
+    """Whether a tree is what had been written of a checkout, and of a known tree, when that was cut off."""
+    if not is_cut_off(linked):
         return False
     trees = TreeStore(linked)
-    return all(trees.entry(tree, path) is None for path in trees.changed_paths(base, tree))
+    sources = [one for one in known if one is not None and one in trees]
+    return all(
+        trees.entry(tree, path) in {None, *(trees.entry(one, path) for one in sources)}
+        for path in trees.changed_paths(begun_tree(linked), tree)
+    )
 
 
 def forget(workspace: Workspace, lost: Repository) -> None:

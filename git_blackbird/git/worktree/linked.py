@@ -38,7 +38,7 @@ class TaskWorktree(NamedTuple):
 def add_worktree(repo: Repository, folder: Path, commit: str) -> Repository:
     """Add a linked worktree at a new or empty folder, with a detached HEAD at a commit. Raises GitError."""
     linked = _add_empty(repo, folder, commit)
-    _check_out(linked, "HEAD")
+    check_out(linked, "HEAD")
     return linked
 
 
@@ -54,15 +54,30 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
     return linked
 
 
-def fill_task_worktree(linked: Repository, commit: str) -> None:
+def begin_checkout(linked: Repository, commit: str) -> None:
     """Check out the commit that the worktree of a task begins with. Raises GitError."""
-    _check_out(linked, commit)
+    (linked.private_dir / _BEGUN).write_text(commit)
+    check_out(linked, commit)
+
+
+def checkout_ended(linked: Repository) -> None:
+    """Note that the worktree of a task has all the files that it begins with."""
     (linked.private_dir / _BEGUN).unlink()
 
 
 def is_cut_off(linked: Repository) -> bool:
     """Whether a killed command was checking out the worktree of a task: files may be missing."""
     return (linked.private_dir / _BEGUN).exists()
+
+
+def begun_tree(linked: Repository) -> str:
+    """Return the tree whose checkout was cut off; one without files if it had not begun."""
+    import pygit2  # noqa: PLC0415 - slow to load
+
+    commit = (linked.private_dir / _BEGUN).read_text()
+    objects = open_libgit2(linked)
+    with using_objects(linked):
+        return str(objects[commit].peel(pygit2.Tree).id) if commit else TreeStore(linked).save({})
 
 
 def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
@@ -76,10 +91,10 @@ def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
     return linked
 
 
-def _check_out(linked: Repository, commit: str) -> None:
+def check_out(linked: Repository, commit: str) -> None:
     """Do what ``git worktree add`` does after adding one, beside other worktrees that are checked out.
 
-    ``commit`` is HEAD or an id.
+    ``commit`` is HEAD or an id. Raises GitError.
     """
     options = ("reset", "--hard", "--no-recurse-submodules", "--quiet")
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)

@@ -27,7 +27,7 @@ Signature = tuple[int, ...]
 
 
 class WriteBackError(UnusableError):
-    """The files could not be prepared; the worktree is as it was."""
+    """Files could not be written."""
 
 
 def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, Signature]:
@@ -90,6 +90,26 @@ def write_paths(
             path: _attempt(repo.top, path, new.get(path), expected[path]) for path in writing_order(entries)
         }
     return {path: reason for path, reason in outcomes.items() if reason is not None}
+
+
+def write_all_paths(
+    repo: Repository, before: str, after: str, expected: Mapping[bytes, Signature], *, timeout_seconds: float
+) -> None:
+    """Bring a worktree from the tree ``before`` to ``after``, as ``write_paths`` does.
+
+    Raises WriteBackError where a path stays as it is.
+    """
+    refused = write_paths(repo, before, after, expected, timeout_seconds=timeout_seconds)
+    if refused:
+        raise WriteBackError(
+            f"{repo.top} cannot be brought up to date: {listed(refused)}",
+            hint="move that away; `git blackbird execute` goes on with it",
+        )
+
+
+def listed(paths: Mapping[bytes, str]) -> str:
+    """Name paths with the reasons why they cannot be written."""
+    return "; ".join(f"{path.decode(errors='replace')}: {why}" for path, why in sorted(paths.items()))
 
 
 def writing_order(entries: Mapping[bytes, TreeEntry | None]) -> list[bytes]:

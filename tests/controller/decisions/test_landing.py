@@ -207,6 +207,26 @@ def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
     assert "-mine" in git(demo, "diff", *checkpoint.pair)
 
 
+def test_a_merge_that_cannot_be_written_in_the_worktree_of_the_task_takes_nothing_back(demo: Path) -> None:
+    """Else the person's own edit would seem to be undone by the change."""
+    by_command(
+        demo, 'if [ "$BLACKBIRD_RESUME" ]; then echo both >x.txt; else mkdir own.txt; echo theirs >x.txt; fi'
+    )
+    conflicting(demo)
+    folder = worktree(demo, "a") / "own.txt"
+    write(demo, {"own.txt": "mine\n"})
+    write(folder, {"built.o": "ignored"})
+    write(demo, {".git/info/exclude": "*.o\n"})
+    with pytest.raises(UnusableError, match=r"own\.txt: a folder with other files is in its place") as told:
+        execute(demo, Person([APPROVE]))
+    assert told.value.hint is not None
+    assert str(worktree(demo, "a")) in told.value.message
+    folder.rename(demo.parent / "aside")
+    assert execute(demo, Person([APPROVE])).reason is StopReason.COMPLETED
+    assert (demo / "own.txt").read_text() == "mine\n"
+    assert (demo / "x.txt").read_text() == "both\n"
+
+
 class Editing(Person):
     """Approves, and edits a file first."""
 
@@ -382,23 +402,46 @@ def test_a_removed_worktree_is_made_again_with_its_files(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
+@pytest.mark.parametrize("is_in_part", [False, True])
 def test_a_checkout_that_was_cut_off_is_made_again_and_taken_for_no_edit(
-    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_part: bool
 ) -> None:
     pending(demo, "write x.txt one\non-feedback append y.txt two")
     git(demo, "worktree", "remove", "--force", str(worktree(demo, "a")))
     configure(demo, execution__stopAfterEachTask="false")
     (tmp_path / "bin").mkdir()
+    git_itself = real_git()
+    in_part = (
+        f'old=$({git_itself} rev-parse HEAD); {git_itself} "$@"; rm .gitignore; '
+        f"{git_itself} update-ref --no-deref HEAD $old; "
+    )
     killing = script(
         tmp_path / "bin/git",
-        f'case " $* " in *" reset "*) rm "$0"; kill -9 $PPID; exit ;; esac\nexec {real_git()} "$@"',
+        f'case " $* " in *" reset "*) rm "$0"; {in_part * is_in_part}kill -9 $PPID; exit ;; esac\n'
+        f'exec {git_itself} "$@"',
     )
     monkeypatch.setenv("PATH", f"{killing.parent}:{os.environ['PATH']}")
     assert run_killed(lambda: resume(demo, "a", Person(), "more"), sys.maxsize)
-    assert os.listdir(worktree(demo, "a")) == [".git"]
+    assert sorted(os.listdir(worktree(demo, "a"))) == [".git", *(["a.txt"] * is_in_part)]
     assert execute(demo, Person([APPROVE])).reason is StopReason.COMPLETED
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
     assert git(demo, "for-each-ref", "refs/blackbird/worktrees") == ""
+
+
+def test_a_worktree_that_cannot_be_made_whole_again_is_made_again(demo: Path) -> None:
+    pending(demo, "write x.txt one\non-feedback append y.txt two")
+    git(demo, "worktree", "remove", "--force", str(worktree(demo, "a")))
+    configure(demo, execution__stopAfterEachTask="false")
+    place = worktree(demo, "a")
+    hook = "mkdir -p x.txt && touch x.txt/other"
+    git(demo, "config", "filter.late.smudge", f"{hook}; cat")
+    write(demo, {".git/info/attributes": "a.txt filter=late\n"})
+    with pytest.raises(UnusableError, match=r"x\.txt: a folder with other files is in its place"):
+        resume(demo, "a", Person(), "more")
+    assert (place / "a.txt").exists()
+    (demo / ".git/info/attributes").unlink()
+    assert execute(demo, Person([APPROVE])).reason is StopReason.COMPLETED
+    assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
 def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:

@@ -22,7 +22,7 @@ PASSED_ON = {
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
     # The commit that was just made; `git reset` knows no --end-of-options before 2.43.
-    ("linked.py", "_check_out"),
+    ("linked.py", "check_out"),
 }
 
 

@@ -8,7 +8,6 @@ from git_blackbird.controller.decisions.landing import (
     Landing,
     block_on_other_branch,
     land,
-    listed,
     merge_change,
     remove_place,
     take_missing_snapshot,
@@ -25,6 +24,7 @@ from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.worktree.write_back import listed
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.run import LandingState, Run
