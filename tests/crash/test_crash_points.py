@@ -14,6 +14,7 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState, Question, RunStatus
@@ -114,9 +115,13 @@ def finish(repo: Path) -> None:
     raise AssertionError(f"it could not be finished: {run(repo, ours('status')).said}")
 
 
-def resume(repo: Path, task_id: str) -> None:
+def resume(repo: Path, task_id: TaskId) -> None:
+    """Resume a task, or start it anew if its agent was stopped before it had a session."""
     workspace = open_at(repo)
+    before = workspace.plan_state().history(task_id).latest
     run_to_stop(workspace, resume_loop(workspace, Approving(), ResumeRequest(task_id)))
+    if open_at(repo).plan_state().history(task_id).latest == before:
+        run(repo, ours("restart", task_id, "--no-input"))
 
 
 def again(repo: Path, scene: Scene) -> None:
