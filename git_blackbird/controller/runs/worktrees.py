@@ -151,9 +151,10 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
+        began = time.monotonic()
         linked = add_task_worktree(workspace.repo, task_id, folder)
         try:
-            taken = _base_snapshots.take(workspace)
+            taken = _base_snapshots.take(workspace, began)
         except BlackbirdError:
             remove_worktree(workspace.repo, linked)
             raise
@@ -173,11 +174,10 @@ class _BaseSnapshots:
         self._began = 0.0
         self._last: Snapshot | None = None
 
-    def take(self, workspace: Workspace) -> Snapshot:
-        """Return a snapshot that began after this was called, one's own or another's."""
-        called = time.monotonic()
+    def take(self, workspace: Workspace, since: float) -> Snapshot:
+        """Return a snapshot that began after ``since`` by the monotonic clock, one's own or another's."""
         with self._taking:
-            if self._last is None or self._top != workspace.repo.top or self._began < called:
+            if self._last is None or self._top != workspace.repo.top or self._began < since:
                 self._top, self._began = workspace.repo.top, time.monotonic()
                 self._last = snapshot(workspace)
             return self._last

@@ -237,7 +237,7 @@ def open_libgit2_anew(git_dir: Path) -> "pygit2.Repository":
         ) from error
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Repository":
     """Open a repository once for each thread, which must not share it, and for each set of packs."""
     return open_libgit2_anew(git_dir)
