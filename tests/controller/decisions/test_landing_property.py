@@ -212,14 +212,17 @@ class Story:
 
 
 def redone(files: Files, before: Files, after: Files) -> Files:
-    """Return files with what a change added, lines and programs, and without the lines that it removed."""
+    """Return files with what a change added, lines and programs, and without the lines that it removed.
+
+    What was moved meanwhile is followed: git takes a new file of the old name for the one that had it.
+    """
     added, removed = lines_of(after) - lines_of(before), lines_of(before) - lines_of(after)
     there = lines_of(files)
     left = {name: [line for line in lines if line not in removed] for name, lines in files.items()}
     for name, lines in after.items():
         missing = [line for line in lines if line in added and line not in there]
         if missing:
-            here = next((one for one in left if plain(one) == plain(name)), name)
+            here = next((one for one in left if is_same(left[one], lines) or plain(one) == plain(name)), name)
             left[here] = [*left.get(here, []), *missing]
     programs = made_programs(before, after)
     return {
