@@ -10,7 +10,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.diff.pane import DiffPane
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for

@@ -16,7 +16,7 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
-from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of

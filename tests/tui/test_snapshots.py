@@ -15,7 +15,7 @@ from textual.widgets import Input, TextArea
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.diff.view import DiffView
 from tests.controller.support import configure, put_plan
 from tests.support import commit, write
 from tests.tui.driver import SIZE, QuickApp, Session, screen_text, wait_for

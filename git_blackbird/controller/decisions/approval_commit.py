@@ -38,7 +38,7 @@ from git_blackbird.git.commit.plan import (
     LaterEdit,
     plan_commit,
 )
-from git_blackbird.git.core.process import ALONG
+from git_blackbird.git.core.user_programs import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of

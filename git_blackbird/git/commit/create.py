@@ -15,16 +15,15 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
+from git_blackbird.git.core.exchange import Completed
 from git_blackbird.git.core.process import (
-    ALONG,
-    Completed,
     operands,
     revisions,
     run_git,
-    run_user_program,
 )
 from git_blackbird.git.core.repository import Head, Repository
 from git_blackbird.git.core.trees import TreeEntry
+from git_blackbird.git.core.user_programs import ALONG, run_user_program
 from git_blackbird.git.worktree.index import (
     IndexState,
     private_index,

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.git.core.process import GitError, operands
@@ -13,7 +13,7 @@ from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Reposito
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
 
-_CONVERTING = ("core.autocrlf", "core.attributesfile", "core.ignorecase", "core.precomposeunicode")
+_CONVERTING = ("core.autocrlf", "core.ignorecase", "core.precomposeunicode")
 _SECTION = "blackbird."
 _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _AUTO = "auto"
@@ -131,11 +131,8 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     Raises GitError if a configuration file cannot be read.
     """
     values = {value.key: value.value for value in read_config(repo)}
-    names = (("core.excludesfile", "ignore"), ("core.attributesfile", "attributes"))
-    chosen = (_expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}") for key, name in names)
-    info = (repo.common_dir / "info" / name for name in ("exclude", "attributes"))
-    fixed = (*info, Path("/etc/gitattributes"))
-    return tuple(dict.fromkeys((*files_of_settings(repo), *chosen, *fixed)))
+    ignored = (_chosen(repo, values, "core.excludesfile", "ignore"), repo.common_dir / "info" / "exclude")
+    return tuple(dict.fromkeys((*files_of_settings(repo), *ignored, *_attributes_files(repo, values))))
 
 
 def may_convert_files(repo: Repository) -> bool:
@@ -144,15 +141,24 @@ def may_convert_files(repo: Repository) -> bool:
     Raises GitError if a configuration file cannot be read.
     """
     values = {value.key: value.value for value in read_config(repo)}
+    is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
+    return is_set or any(map(os.path.lexists, _attributes_files(repo, values)))
+
+
+def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tuple[Path, ...]:
+    """List the files outside the worktree that may give its files attributes."""
     installed = Path(shutil.which("git", path=repo.environ.get("PATH")) or "/usr/bin/git").resolve()
-    attributes = (
+    return (
+        _chosen(repo, values, "core.attributesfile", "attributes"),
         repo.common_dir / "info" / "attributes",
-        _user_folder(repo) / "attributes",
         Path("/etc/gitattributes"),
         installed.parent.parent / "etc" / "gitattributes",
     )
-    is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
-    return is_set or any(map(os.path.lexists, attributes))
+
+
+def _chosen(repo: Repository, values: Mapping[str, str | None], key: str, name: str) -> Path:
+    """Return the user's own file that is configured under ``key``, or has the usual name."""
+    return _expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}")
 
 
 def is_sparse(repo: Repository) -> bool:

@@ -2,40 +2,23 @@
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
-from typing import IO, NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.git.core.exchange import Completed, Process, feed, not_started, wait
 
 # Untranslated messages to parse, and no prompt on a terminal.
 _ALWAYS = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 # No lock for a mere refresh; who works on an index of its own may want it refreshed.
 _UNLESS_ASKED = {"GIT_OPTIONAL_LOCKS": "0"}
-
-# Polling interval for a process whose pipes stay open, which only a grandchild can cause.
-_LOOK_SECONDS = 0.1
-_CHUNK = 64 * 1024
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Completed(NamedTuple):
-    """The result of a process, its output, and whether Ctrl+C was pressed for it meanwhile."""
-
-    code: int
-    out: bytes
-    err: bytes
-    interrupted: bool = False
 
 
 class GitError(UnusableError):
@@ -98,8 +81,8 @@ def run_git(
     began = time.monotonic()
     deadline = None if timeout is None else began + timeout
     with _started(args, cwd, environ, has_input=stdin is not None) as process:
-        _feed(process, stdin)
-        completed = _wait(process, deadline)
+        feed(process, stdin)
+        completed = wait(process, deadline)
     code = "still running" if completed is None else completed.code
     trace.event("exit", process.pid, code, time.monotonic() - began, ("git", *args))
     if completed is None:
@@ -108,142 +91,6 @@ def run_git(
     if check and completed.code != 0:
         raise GitError(args, completed.code, completed.err)
     return completed
-
-
-_GRACE_SECONDS = 1.0
-_POLL_SECONDS = 0.02
-
-
-class ForegroundProcesses:
-    """Processes running in sessions of their own, which no key of the terminal reaches."""
-
-    def __init__(self) -> None:
-        self.has_terminal = True
-        self._signals: dict[int, int] = {}
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether any process runs in its own session."""
-        return bool(self._signals)
-
-    @contextlib.contextmanager
-    def without_terminal(self) -> Iterator[None]:
-        """Keep processes started in the block off the terminal, because the screen uses it.
-
-        Two programs cannot share a keyboard: a program that asks there gets an error.
-        """
-        self.has_terminal = False
-        try:
-            yield
-        finally:
-            self.has_terminal = True
-
-    @contextlib.contextmanager
-    def tracking(self, session: int) -> Iterator[None]:
-        """Track a session for the duration of the block; its leader is reaped only afterwards."""
-        self._signals[session] = 0
-        try:
-            yield
-        finally:
-            if self._signals.pop(session):
-                _end_rest(session)
-
-    def interrupt(self) -> None:
-        """Send every session SIGINT, and a stronger signal the second time."""
-        for session, times in tuple(self._signals.items()):
-            self._signals[session] = times + 1
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(session, signal.SIGTERM if times else signal.SIGINT)
-
-    def was_interrupted(self, session: int) -> bool:
-        """Whether a session was interrupted."""
-        return self._signals.get(session, 0) > 0
-
-    def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment for a new process; without a terminal, signing has none either."""
-        return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
-
-
-def _end_rest(session: int) -> None:
-    """Kill the processes of interrupted sessions that ignored the signal."""
-    deadline = time.monotonic() + _GRACE_SECONDS
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(session, signal.SIGTERM)
-        # Only children are reported; the rest of a session is no child of this process.
-        while time.monotonic() < deadline:
-            os.killpg(session, 0)
-            time.sleep(_POLL_SECONDS)
-        os.killpg(session, signal.SIGKILL)
-
-
-ALONG = ForegroundProcesses()
-"""The processes of this program, which has one terminal."""
-
-
-def run_user_program(
-    command: Sequence[str],
-    *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    stdin: bytes | None = None,
-    descriptors: tuple[int, ...] = (),
-) -> Completed:
-    """Run a program that runs the user's hooks or signing, and that outlives this process if that is killed.
-
-    It stays in this process group, so that they can ask on the terminal, unless the screen has it. There is
-    no time limit. Ctrl+C is left to the program, and SIGTERM or SIGHUP are passed on. Raises UnusableError if
-    it cannot be started.
-    """
-    is_apart = not ALONG.has_terminal
-    began = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=descriptors,
-            start_new_session=is_apart,
-        )
-    except OSError as error:
-        raise _not_started(error, cwd) from error
-    with process, _passing_on(process), ALONG.tracking(process.pid) if is_apart else contextlib.nullcontext():
-        completed = _wait_through(process, stdin)
-        trace.event("exit", process.pid, completed.code, time.monotonic() - began, command)
-        return completed._replace(interrupted=completed.interrupted or ALONG.was_interrupted(process.pid))
-
-
-def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
-    """Wait for the end and ignore Ctrl+C meanwhile."""
-    interrupted = False
-    _feed(process, stdin)
-    while True:
-        try:
-            completed = _wait(process, None)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            if completed is not None:
-                return completed._replace(interrupted=interrupted)
-
-
-@contextlib.contextmanager
-def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Forward SIGTERM and SIGHUP to the process; in the main thread only."""
-
-    def pass_on(number: int, _: object) -> None:
-        process.send_signal(number)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    numbers = [number for number in _PASSED_ON if is_main and signal.getsignal(number) is not signal.SIG_IGN]
-    before = [(number, signal.signal(number, pass_on)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
 
 
 class GitStoppedError(GitError):
@@ -320,7 +167,7 @@ def _start(
     args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
 ) -> subprocess.Popen[bytes]:
     try:
-        return _Process(
+        return Process(
             ["git", *args],
             cwd=cwd,
             env={**_UNLESS_ASKED, **environ, **_ALWAYS},
@@ -330,30 +177,9 @@ def _start(
             process_group=0,
         )
     except OSError as error:
-        raise _not_started(error, cwd) from error
+        raise not_started(error, cwd) from error
     except ValueError as error:
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
-
-
-class _Process(subprocess.Popen[bytes]):
-    """A process that is waited for without a nap: until Python 3.15 each wait with a limit takes one."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end. Raises subprocess.TimeoutExpired."""
-        if sys.platform == "linux" and timeout is not None and self.returncode is None:
-            # Without descriptors to spare, or on an old kernel, it is a nap.
-            with contextlib.suppress(OSError):
-                _await_exit(os.pidfd_open(self.pid), timeout)
-        return super().wait(timeout)
-
-
-def _await_exit(descriptor: int, timeout: float) -> None:
-    try:
-        ended = select.poll()
-        ended.register(descriptor, select.POLLIN)
-        ended.poll(max(timeout, 0) * 1000)
-    finally:
-        os.close(descriptor)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -383,69 +209,6 @@ def _unbroken() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if presses:
             handler(*presses[0])
-
-
-def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
-    """Write ``data`` to the process, in a separate thread where its pipe may not hold all of it.
-
-    ``communicate`` writes no more when it is called again after its timeout.
-    """
-    pipe, process.stdin = process.stdin, None
-    if pipe is None:
-        return
-
-    def write() -> None:
-        # A process that ends without reading everything did not need the rest.
-        with contextlib.suppress(BrokenPipeError), pipe:
-            pipe.write(data or b"")
-
-    if data is None or len(data) <= select.PIPE_BUF:
-        write()
-    else:
-        threading.Thread(target=write, daemon=True).start()
-
-
-def _wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:
-    """Exchange data until git ends, whoever still has its pipes open; None if the deadline passed first."""
-    while True:
-        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
-        try:
-            out, err = process.communicate(timeout=max(left, 0))
-        except subprocess.TimeoutExpired:
-            if process.poll() is not None:
-                return _collected(process)
-            if deadline is not None and time.monotonic() >= deadline:
-                return None
-        else:
-            return Completed(process.returncode, out, err)
-
-
-def _collected(process: subprocess.Popen[bytes]) -> Completed:
-    """Return all output of an ended process, though a grandchild may keep its pipes open."""
-    try:
-        out, err = process.communicate(timeout=_LOOK_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        out = (error.output or b"") + _read_rest(process.stdout)
-        err = (error.stderr or b"") + _read_rest(process.stderr)
-    return Completed(process.returncode, out, err)
-
-
-def _read_rest(pipe: IO[bytes] | None) -> bytes:
-    """Read what is in a pipe now, without waiting."""
-    parts: list[bytes] = []
-    if pipe is not None and not pipe.closed:
-        os.set_blocking(pipe.fileno(), False)
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(pipe.fileno(), _CHUNK):
-                parts.append(data)
-    return b"".join(parts)
-
-
-def _not_started(error: OSError, cwd: Path) -> UnusableError:
-    if error.filename is not None and os.fsdecode(error.filename) == os.fspath(cwd):
-        return UnusableError(f"cannot work in {cwd}: {error.strerror}")
-    hint = refusal_hint(error) if is_exhausted(error) else "install git 2.31 or newer, or put it on PATH"
-    return UnusableError(f"cannot start git: {error.strerror}", hint=hint)
 
 
 def _first_words(stderr: bytes) -> str:

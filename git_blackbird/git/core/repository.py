@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.process import Completed, GitError, operands, run_git
+from git_blackbird.git.core.exchange import Completed
+from git_blackbird.git.core.process import GitError, operands, run_git
 from git_blackbird.model.base.system import describe, hint_in
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import is_sparse, may_convert_files
-from git_blackbird.git.core.process import Completed, GitError, GitStoppedError, GitTimeoutError
+from git_blackbird.git.core.exchange import Completed
+from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import (

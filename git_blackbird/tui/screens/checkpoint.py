@@ -34,8 +34,8 @@ from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, Modal
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
-from git_blackbird.tui.widgets.diff_pane import DiffPane
-from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
 from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.mention_editor import PathLister

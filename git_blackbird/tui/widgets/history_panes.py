@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.runs_pane import RunsPane
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
+from git_blackbird.git.core.exchange import Completed, _collected
 from git_blackbird.git.core.process import (
-    Completed,
     GitError,
     GitTimeoutError,
-    _collected,
     run_git,
-    run_user_program,
 )
 from git_blackbird.git.core.repository import LOCAL_VARIABLES, without_git_env
+from git_blackbird.git.core.user_programs import run_user_program
 from tests.git.support import escaping
 from tests.support import git
 

@@ -15,9 +15,9 @@ from textual.strip import Strip
 from git_blackbird.messages.patch.layout import Layout, Row, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.tui.widgets.diff_colors import SYNTAX, SyntaxColors
-from git_blackbird.tui.widgets.diff_notes import Note, note_rows
-from git_blackbird.tui.widgets.diff_painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
+from git_blackbird.tui.widgets.diff.colors import SYNTAX, SyntaxColors
+from git_blackbird.tui.widgets.diff.notes import Note, note_rows
+from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
 
 LEAST_SPLIT_COLUMNS = 140
 _PARTS = ("added", "removed", "added-part", "removed-part", "plus", "minus")

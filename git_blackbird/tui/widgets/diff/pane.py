@@ -25,8 +25,8 @@ from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.diff_notes import comment_notes, earlier_notes, finding_notes
-from git_blackbird.tui.widgets.diff_view import DiffView
+from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
+from git_blackbird.tui.widgets.diff.view import DiffView
 
 KEYS = (
     ("j k up down", "move; also pgup, pgdn, home, end"),

@@ -19,7 +19,7 @@ from git_blackbird.model.entities.findings import (
     Source,
 )
 from git_blackbird.tui.themes import ThemedApp
-from git_blackbird.tui.widgets.diff_pane import DiffPane
+from git_blackbird.tui.widgets.diff.pane import DiffPane
 
 STYLES = Path(git_blackbird.tui.app.__file__).with_name("app.tcss")
 SCROLL_BAR = " ▁▂▃▄▅▆▇█"

@@ -15,7 +15,7 @@ from git_blackbird.messages.patch.headers import submodule_line
 from git_blackbird.messages.patch.layout import Row, RowKind
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.messages.patch.text import changed_spans, display_text
-from git_blackbird.tui.widgets.diff_colors import SyntaxColors
+from git_blackbird.tui.widgets.diff.colors import SyntaxColors
 
 _FEW_COLUMNS = 60
 _NO_NEWLINE = "no newline at the end of the file"

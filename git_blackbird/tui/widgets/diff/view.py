@@ -8,8 +8,8 @@ from textual.message import Message
 
 from git_blackbird.messages.patch.layout import RowKind
 from git_blackbird.messages.patch.parse import NO_NEWLINE
-from git_blackbird.tui.widgets.diff_painter import found_at
-from git_blackbird.tui.widgets.diff_rows import LEAST_SPLIT_COLUMNS, DiffRows
+from git_blackbird.tui.widgets.diff.painter import found_at
+from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 
 _SHIFT_COLUMNS = 8
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"

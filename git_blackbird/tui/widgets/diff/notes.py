@@ -12,7 +12,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.views.checkpoint import CommentOutcome
-from git_blackbird.tui.widgets.diff_painter import NoteRow
+from git_blackbird.tui.widgets.diff.painter import NoteRow
 
 _LONGEST = 4_000
 _MOST_ROWS = 40

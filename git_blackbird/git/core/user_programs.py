@@ -1,0 +1,149 @@
+"""Run programs of the user's: their hooks and signing may ask on the terminal, and Ctrl+C is theirs."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from git_blackbird import trace
+from git_blackbird.git.core.exchange import Completed, feed, not_started, wait
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+_GRACE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
+
+
+class ForegroundProcesses:
+    """Processes running in sessions of their own, which no key of the terminal reaches."""
+
+    def __init__(self) -> None:
+        self.has_terminal = True
+        self._signals: dict[int, int] = {}
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether any process runs in its own session."""
+        return bool(self._signals)
+
+    @contextlib.contextmanager
+    def without_terminal(self) -> Iterator[None]:
+        """Keep processes started in the block off the terminal, because the screen uses it.
+
+        Two programs cannot share a keyboard: a program that asks there gets an error.
+        """
+        self.has_terminal = False
+        try:
+            yield
+        finally:
+            self.has_terminal = True
+
+    @contextlib.contextmanager
+    def tracking(self, session: int) -> Iterator[None]:
+        """Track a session for the duration of the block; its leader is reaped only afterwards."""
+        self._signals[session] = 0
+        try:
+            yield
+        finally:
+            if self._signals.pop(session):
+                _end_rest(session)
+
+    def interrupt(self) -> None:
+        """Send every session SIGINT, and a stronger signal the second time."""
+        for session, times in tuple(self._signals.items()):
+            self._signals[session] = times + 1
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(session, signal.SIGTERM if times else signal.SIGINT)
+
+    def was_interrupted(self, session: int) -> bool:
+        """Whether a session was interrupted."""
+        return self._signals.get(session, 0) > 0
+
+    def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment for a new process; without a terminal, signing has none either."""
+        return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
+
+
+def _end_rest(session: int) -> None:
+    """Kill the processes of interrupted sessions that ignored the signal."""
+    deadline = time.monotonic() + _GRACE_SECONDS
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, signal.SIGTERM)
+        # Only children are reported; the rest of a session is no child of this process.
+        while time.monotonic() < deadline:
+            os.killpg(session, 0)
+            time.sleep(_POLL_SECONDS)
+        os.killpg(session, signal.SIGKILL)
+
+
+ALONG = ForegroundProcesses()
+"""The processes of this program, which has one terminal."""
+
+
+def run_user_program(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    stdin: bytes | None = None,
+    descriptors: tuple[int, ...] = (),
+) -> Completed:
+    """Run a program that runs the user's hooks or signing, and that outlives this process if that is killed.
+
+    It stays in this process group, so that they can ask on the terminal, unless the screen has it. There is
+    no time limit. Ctrl+C is left to the program, and SIGTERM or SIGHUP are passed on. Raises UnusableError if
+    it cannot be started.
+    """
+    is_apart = not ALONG.has_terminal
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=descriptors,
+            start_new_session=is_apart,
+        )
+    except OSError as error:
+        raise not_started(error, cwd) from error
+    with process, _passing_on(process), ALONG.tracking(process.pid) if is_apart else contextlib.nullcontext():
+        completed = _wait_through(process, stdin)
+        trace.event("exit", process.pid, completed.code, time.monotonic() - began, command)
+        return completed._replace(interrupted=completed.interrupted or ALONG.was_interrupted(process.pid))
+
+
+def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
+    """Wait for the end and ignore Ctrl+C meanwhile."""
+    interrupted = False
+    feed(process, stdin)
+    while True:
+        try:
+            completed = wait(process, None)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            if completed is not None:
+                return completed._replace(interrupted=interrupted)
+
+
+@contextlib.contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Forward SIGTERM and SIGHUP to the process; in the main thread only."""
+
+    def pass_on(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [number for number in _PASSED_ON if is_main and signal.getsignal(number) is not signal.SIG_IGN]
+    before = [(number, signal.signal(number, pass_on)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""The view of a diff: its rows, their colours, and comments at its lines."""
