@@ -1,4 +1,4 @@
-"""The actions of the screen, with the command line that does the same: for keys, help and command palette."""
+"""The actions of the screen: the help on its keys, what is possible now, and the command palette."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,102 +10,8 @@ from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
-from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.tui.context import AppContext
-
-
-class KeyAction(NamedTuple):
-    """One action of the application; ``example`` is the command that does the same, "" if there is none."""
-
-    key: str
-    action: str
-    label: str
-    description: str
-    example: str = ""
-    is_shown: bool = True
-    """Whether the footer shows the key."""
-
-    def command(self, task_id: str | None) -> str:
-        """Return the example with a task in the place of TASK."""
-        verb, takes_task, rest = self.example.partition(" TASK")
-        if takes_task:
-            return task_command(verb, task_id or "TASK", rest)
-        return self.example and f"git blackbird {self.example}"
-
-
-PLAN_EDITS = (
-    KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT"),
-    KeyAction("E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK"),
-    KeyAction(
-        "D",
-        "delete_task",
-        "Delete",
-        "show what deleting the task takes along, and delete it",
-        "delete TASK --dry-run",
-    ),
-    KeyAction(
-        "M",
-        "move_task",
-        "Move",
-        "move the task up, down or below another",
-        "move TASK --after OTHER",
-    ),
-    KeyAction(
-        "B",
-        "set_deps",
-        "Before",
-        "choose what must be done before the task",
-        "deps set TASK DEP...",
-    ),
-)
-"""They change the plan itself; a capital letter each, so that none is pressed by mistake."""
-
-ACTIONS = (
-    KeyAction(
-        "e",
-        "execute",
-        "Execute",
-        "show what is due, and do it until someone must decide",
-        "execute",
-    ),
-    KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
-    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
-    KeyAction("a", "answer", "Action", "open the next decision, or go to what waits for you", "status"),
-    KeyAction(
-        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show TASK"
-    ),
-    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume TASK"),
-    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume TASK -m TEXT"),
-    KeyAction("b", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
-    KeyAction(
-        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
-    ),
-    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
-    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
-    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK"),
-    KeyAction("slash", "search", "Search", "search in ids and titles", "list --all"),
-    KeyAction("t", "switch", "Live", "show the task, or what agents do"),
-    KeyAction(
-        "c", "settings", "Settings", "show, set and remove settings, and see which layer sets each", "config"
-    ),
-    KeyAction("y", "copy", "Copy", "copy the task's id, or what the other pane shows"),
-    KeyAction(
-        "o", "choose_agent", "Agent", "choose the agent for new runs, until you quit", "execute --agent NAME"
-    ),
-    *PLAN_EDITS,
-    KeyAction(
-        "ctrl+z",
-        "suspend_process",
-        "Suspend",
-        "go back to the shell, `fg` returns; in a text, undo",
-        "",
-        is_shown=False,
-    ),
-    KeyAction("question_mark", "help", "Help", "list all keys"),
-    KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
-)
-"""In the order of the footer."""
-BY_KEY = {action.key: action for action in ACTIONS}
+from git_blackbird.tui.keys import ACTIONS, KeyAction
 
 _KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),

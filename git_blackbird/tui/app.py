@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
@@ -33,9 +34,10 @@ from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
-from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider, why_impossible
+from git_blackbird.tui.actions import ActionProvider, why_impossible
 from git_blackbird.tui.context import AppContext, Prepare
 from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
+from git_blackbird.tui.keys import ACTIONS, BY_KEY, in_keys
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
@@ -174,12 +176,13 @@ class BlackbirdApp(AppContext):
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
             # A screen may come up next that the notice is about, and hide the log.
-            text = strip_controls("\n".join(filter(None, (event.text, event.hint))))
+            text = strip_controls("\n".join(filter(None, (event.text, in_keys(event.hint or "")))))
             self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS, markup=False)
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:
-        text = "\n".join((stop.text, *render_next_steps(stop)))
+        steps = tuple(in_keys(step) for step in stop.next_steps)
+        text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
             self.ignore_pending_input()

@@ -22,6 +22,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
+from git_blackbird.tui.keys import in_keys
 from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
@@ -164,7 +165,8 @@ class AppContext(ThemedApp, InputGuard):
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(
-            "\n".join(filter(None, (*error_notes(error), error.message, error.hint))), is_good=False
+            "\n".join(filter(None, (*error_notes(error), error.message, in_keys(error.hint or "")))),
+            is_good=False,
         )
 
     def show_unsent(self, task_id: TaskId, text: str) -> None:

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from git_blackbird.tui.actions import ACTIONS
 from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.keys import ACTIONS
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.settings import SettingsScreen

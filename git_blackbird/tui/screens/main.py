@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from git_blackbird.tui.widgets.history_panes import HistoryPanes
     from git_blackbird.tui.widgets.runs_pane import RunsPane
 
-_NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
+_NO_TASKS = "the plan has no tasks; A adds one"
 _NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
 _TABS = (
     Tab("details", "Task"),

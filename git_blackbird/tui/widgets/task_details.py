@@ -21,6 +21,7 @@ from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.tui.keys import in_keys
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
 
 _MAX_RUNS = 8
@@ -75,24 +76,27 @@ def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]
     for item in items:
         yield from bulleted([": ".join(filter(None, (item.what, item.why)))], Style.WARNING)
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
-        yield from bulleted([item.command], Style.FAINT)
+        yield from _steps(view, item.command)
     if view.to_review is not None and view.pending is None:
         yield from bulleted([next_verdict(view.to_review)], Style.WARNING)
-        yield from bulleted([EXECUTE], Style.FAINT)
+        yield from _steps(view, EXECUTE)
     elif view.unreviewed is not None and view.pending is None:
         if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:
             yield from bulleted([REVIEW_WORDS[view.unreviewed.wait]], Style.WARNING)
         shown = {item.command for item in items}
-        yield from bulleted(
-            (command for command in view.unreviewed.commands if command not in shown), Style.FAINT
-        )
+        yield from _steps(view, *(command for command in view.unreviewed.commands if command not in shown))
+
+
+def _steps(view: TaskView, *steps: str) -> Iterator[StyledLine]:
+    """Yield what a person can do, by its keys."""
+    yield from bulleted(dict.fromkeys(in_keys(step, view.task.id) for step in steps), Style.FAINT)
 
 
 def _readiness(view: TaskView) -> Iterator[StyledLine]:
     if view.readiness.is_ready:
-        yield from bulleted([task_command("execute", view.task.id)], Style.FAINT)
+        yield from _steps(view, task_command("execute", view.task.id))
     yield from bulleted(view.readiness.reasons)
-    yield from bulleted(view.readiness.hints, Style.FAINT)
+    yield from _steps(view, *view.readiness.hints)
 
 
 def _neighbours(tasks: tuple[Task, ...]) -> Iterator[StyledLine]:
@@ -109,15 +113,15 @@ def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
     newest_first = view.history.runs[::-1]
     yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
     if len(newest_first) > _MAX_RUNS:
-        command = task_command("runs", view.task.id)
-        yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more: {command}"], Style.FAINT)
+        yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more"], Style.FAINT)
+        yield from _steps(view, task_command("runs", view.task.id))
 
 
 def _reviews(view: TaskView) -> Iterator[StyledLine]:
     run = view.history.latest
     if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
-        yield from bulleted([task_command("review show", view.task.id)], Style.FAINT)
+        yield from _steps(view, task_command("review show", view.task.id))
 
 
 def run_line(run: Run, now: str) -> str:
