@@ -22,6 +22,7 @@ from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpe
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.model.entities.agent_io import AgentResult, Progress
+from git_blackbird.model.entities.run import RunFields
 
 GATE_CLOSED_STATUS = 75
 _PROMPT_FILE = "prompt"
@@ -48,12 +49,13 @@ class Limits:
 
 
 class ExitCause(StrEnum):
-    """Why a run is over: it ended, it reached a limit, or it was stopped on request."""
+    """Why a run is over: it ended, it reached a limit, it was stopped on request, or its machine is gone."""
 
     EXITED = "exited"
     WALL_LIMIT = "wall_limit"
     IDLE_LIMIT = "idle_limit"
     INTERRUPTED = "interrupted"
+    WORKER_LOST = "worker_lost"
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,11 @@ class GatedProcess:
     def pid(self) -> int:
         """The process id, which is also that of its group."""
         return self.popen.pid
+
+    @property
+    def fields(self) -> RunFields:
+        """What the record of its run says of it."""
+        return RunFields(pid=self.pid, process_identity=self.identity)
 
     def open_gate(self) -> None:
         """Let the agent begin. If the process has ended meanwhile, ``follow`` reports it."""

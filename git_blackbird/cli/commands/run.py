@@ -144,6 +144,7 @@ def execute(
     limit: int | None,
     jobs: int | None,
     worktrees: bool | None,
+    cluster: str | None,
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
@@ -151,6 +152,7 @@ def execute(
 ) -> ExitCode:
     flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    flags["cluster.address"] = cluster
     workspace = open_with_flags(call, flags)
     if worktrees is False and workspace.config.execution.jobs > 1:
         raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
@@ -168,6 +170,7 @@ def resume(
     message_file: str | None,
     in_editor: bool,
     answers: tuple[str, ...],
+    cluster: str | None,
     stop: bool | None,
     reviews: str | None,
     **shows: bool,
@@ -176,7 +179,7 @@ def resume(
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     parsed = parse_answer_options(answers)
-    flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews, "cluster.address": cluster}
     workspace = open_with_flags(call, flags)
     if below:
         return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
@@ -193,6 +196,7 @@ def restart(
     message: str | None,
     message_file: str | None,
     in_editor: bool,
+    cluster: str | None,
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
@@ -200,7 +204,7 @@ def restart(
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
-    workspace = open_with_flags(call, flags)
+    workspace = open_with_flags(call, flags | {"cluster.address": cluster})
     message = options.read(workspace, task_id)
     return run_loop_command(
         call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows

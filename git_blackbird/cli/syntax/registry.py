@@ -117,6 +117,7 @@ COMMANDS = {
     "tui": ("plan:tui", "Open the plan in a full-screen application."),
     "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
+    "worker": ("run:worker", "Work for calls on other machines."),
     "worktrees": ("run:worktrees", "List or remove the worktrees of tasks."),
 }
 

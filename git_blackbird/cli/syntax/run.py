@@ -17,6 +17,12 @@ _REVIEWS = Option(
     type=Choice(REVIEW_MODES),
     help="Whether each change is reviewed: parallel or off.",
 )
+_CLUSTER = Option(
+    ["--cluster"],
+    metavar="ADDRESS",
+    type=text,
+    help="Let agents work on the workers of this Dask scheduler, or on N workers here: local:N.",
+)
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")
 _TIMINGS = flag("At the end, show where the time went, by task and in all.", "--timings")
 _MESSAGE = (
@@ -50,6 +56,7 @@ execute = CommandSpec(
         default=None,
         help="Work on each task in a worktree of its own, or in this one.",
     ),
+    _CLUSTER,
     _STOP,
     _REVIEWS,
     _AGENT,
@@ -73,6 +80,7 @@ resume = CommandSpec(
         metavar="ID=VALUE",
         help="Answer one question; repeatable.",
     ),
+    _CLUSTER,
     _STOP,
     _REVIEWS,
     _STREAM,
@@ -84,6 +92,7 @@ restart = CommandSpec(
     "Start a task again in a new session, with everything pending.",
     _TASK,
     *_MESSAGE,
+    _CLUSTER,
     _STOP,
     _REVIEWS,
     _AGENT,
@@ -206,4 +215,31 @@ review = CommandSpec(
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
     Option(["--reason"], type=text, help="With dismiss: the reason; required."),
+)
+worker = CommandSpec(
+    "worker",
+    "worker:worker",
+    """Work for the calls that name this scheduler with --cluster.
+
+    ADDRESS is that of a Dask scheduler, such as tcp://HOST:8786. Agents start here, with this machine's
+    logins and programs; each task gets a worktree in a clone below the folder. Ctrl+C stops the agents and
+    ends it.
+    """,
+    Argument(["address"], metavar="ADDRESS"),
+    Option(
+        ["--slots"],
+        type=IntRange(1, 64),
+        default=1,
+        metavar="N",
+        help="How many agents may work here at once.",
+    ),
+    Option(["--name"], type=text, metavar="NAME", help="The name of this worker; its host's when not given."),
+    Option(
+        ["--dir", "folder"],
+        type=Path(),
+        shell_complete=complete.folders,
+        metavar="D",
+        help="Where clones and worktrees are; ~/.cache/git-blackbird/worker when not given.",
+    ),
+    Option(["--with-parent"], is_flag=True, hidden=True),
 )

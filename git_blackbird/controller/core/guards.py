@@ -18,9 +18,11 @@ from git_blackbird.storage.records import record_path
 
 
 def is_alive(run: Run) -> bool:
-    """Whether the very process of a record still runs."""
+    """Whether the very process of a record still runs; on another machine it does by its record."""
     from git_blackbird.agents.process import signals  # noqa: PLC0415  # most records are closed
 
+    if run.cluster:
+        return run.status is RunStatus.RUNNING
     return bool(run.pid and run.process_identity and signals.is_alive(run.pid, run.process_identity))
 
 

@@ -76,7 +76,8 @@ class Workspace:
     @property
     def uses_worktrees(self) -> bool:
         """Whether tasks that start now get worktrees of their own (DESIGN.md 13)."""
-        return self.config.execution.worktrees or self.config.execution.jobs > 1
+        config = self.config
+        return config.execution.worktrees or config.execution.jobs > 1 or config.cluster.address is not None
 
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""

@@ -32,7 +32,7 @@ from git_blackbird.controller.engine.stops import (
     refused_session_text,
     undelivered_stop,
 )
-from git_blackbird.controller.runs.agent_process import RunContext
+from git_blackbird.controller.runs.agent_process import OtherMachines, RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
 from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slot, Slots, set_up_worktree
@@ -78,6 +78,8 @@ class Engine:
         self.refused_decisions = 0
         self.slots = Slots(workspace)
         self.not_set_up: dict[TaskId, SetupError] = {}
+        # Where agents start that work on tasks; None for this machine.
+        self.elsewhere: OtherMachines | None = None
         # Several tasks that start at once ask one after the other, and the first answer is for all.
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
@@ -107,6 +109,13 @@ class Engine:
             self._versions[agent.name] = probe(self.workspace, agent)
         return RunContext(self.workspace, agent, self._versions[agent.name], self.ui, self._left_out)
 
+    def _context_of_work(self, agent: Agent) -> RunContext:
+        """Return the context of work on a task by this agent. Raises AgentUnavailableError."""
+        if self.elsewhere is None:
+            return self.context_of(agent)
+        version = self.elsewhere.version_of(agent.name)
+        return RunContext(self.workspace, agent, version, self.ui, self._left_out, elsewhere=self.elsewhere)
+
     def contexts_of_reviewers(self) -> dict[Source, RunContext]:
         """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
         return {source: self.context_of(reviewer_of(self.workspace, source)) for source in Source}
@@ -119,7 +128,7 @@ class Engine:
         else:
             agent = find_agent_for_run(self.workspace, instruction.resumes)
             require_session_name(agent, instruction.resumes)
-        await self.require_consent(self.context_of(agent))
+        await self.require_consent(self._context_of_work(agent))
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
         if instruction.resumes is not None and task_id not in self.touched:
@@ -137,7 +146,7 @@ class Engine:
         """Run an agent where it is to work, once that is set up; None when it was interrupted before."""
         place, task_id = context.workspace, instruction.task.id
         with contextlib.ExitStack() as held:
-            if place.works_elsewhere:
+            if place.works_elsewhere and context.elsewhere is None:
                 slot = held.enter_context(self.slots.take(place.repo))
                 log = place.paths.setup_log(task_id)
                 setup = self.set_up(task_id, f"the worktree of {task_id}", place.repo.top, log, slot)
@@ -188,7 +197,7 @@ class Engine:
         for text in place.said:
             inform(self.ui, text, instruction.task.id)
         name_left_out(self.ui, self._left_out, place.left_out)
-        context = replace(self.context_of(agent), workspace=place.workspace)
+        context = replace(self._context_of_work(agent), workspace=place.workspace)
         return replace(context, worktree_base=place.base, begins=place.begins)
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:

@@ -93,6 +93,16 @@ class Loop:
 
         Raises BlackbirdError when something cannot go on at all.
         """
+        if not self._workspace.config.cluster.address:
+            return await self._run()
+        from git_blackbird.controller.cluster.client import Cluster  # noqa: PLC0415  # few use it
+
+        async with Cluster(self._workspace, self._engine.ui) as cluster:
+            self._workspace = self._engine.workspace = cluster.workspace
+            self._engine.elsewhere = cluster
+            return await self._run()
+
+    async def _run(self) -> Stop:
         workspace, engine = self._workspace, self._engine
         drop_arrived(workspace)
         try:

@@ -105,7 +105,7 @@ def _settle(workspace: Workspace) -> None:
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
     suspects = {task_id: history for task_id, history in histories.items() if not history.is_closed}
-    yield from running_records(suspects)
+    yield from (run for run in running_records(suspects) if not run.cluster)
     yield from _running_reviews(workspace, suspects)
 
 

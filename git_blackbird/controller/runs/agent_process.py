@@ -9,10 +9,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import GatedProcess, Limits, OnOutput, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, RunRequest, child_environ
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, OutputParser, RunRequest, child_environ
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
@@ -22,6 +23,7 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.paths import Paths
@@ -87,13 +89,63 @@ def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
 _MEGABYTE = 1024 * 1024
 
 
+class Child(Protocol):
+    """An agent that was started and waits for its record to be saved, here or on another machine.
+
+    ``fields`` say in the record where it is; they may be others once it has ended.
+    """
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if that is on this machine."""
+        ...
+
+    @property
+    def fields(self) -> RunFields:
+        """What the record says of it."""
+        ...
+
+    def open_gate(self) -> None:
+        """Let the agent begin."""
+        ...
+
+    def abandon(self) -> None:
+        """End it before the agent has begun."""
+        ...
+
+    async def follow(
+        self,
+        reader: OutputParser,
+        limits: Limits,
+        *,
+        on_progress: Callable[[Progress], None],
+        on_output: OnOutput | None,
+        hurry: asyncio.Event,
+    ) -> ProcessResult:
+        """Follow it to its end."""
+        ...
+
+
+class OtherMachines(Protocol):
+    """Machines on which agents can be started."""
+
+    def version_of(self, agent: str) -> str:
+        """Return the version of an agent there. Raises AgentUnavailableError where none has it."""
+        ...
+
+    def start(self, context: "RunContext", start: "AgentStart") -> Child:
+        """Start an agent there. Raises AgentUnavailableError."""
+        ...
+
+
 @dataclass(frozen=True)
 class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
     run is the first there. ``begins`` is the snapshot that it begins with, where that needs no look.
-    ``variables`` are what its agent is given beside the usual ones.
+    ``variables`` are what its agent is given beside the usual ones. ``elsewhere`` are the machines on which
+    it starts, None for this one.
     """
 
     workspace: Workspace
@@ -104,6 +156,7 @@ class RunContext:
     worktree_base: str | None = None
     begins: Snapshot | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: OtherMachines | None = None
 
 
 def log_bytes(workspace: Workspace) -> int:
@@ -156,9 +209,11 @@ async def run_agent(
     Cancelling it stops the agent, and the end says that it was interrupted. Raises what ``record`` does,
     SaveError, AgentUnavailableError with nothing left running.
     """
-    child = _spawn(context, start)
-    run = start.run.with_fields(RunFields(pid=child.pid, process_identity=child.identity))
-    started = RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
+    starting = _spawn if context.elsewhere is None else context.elsewhere.start
+    child: Child = starting(context, start)
+    run = start.run.with_fields(child.fields)
+    pid = child.pid or 0
+    started = RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, pid, run.run_type)
     try:
         record(run)
         child.open_gate()
@@ -166,7 +221,8 @@ async def run_agent(
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
-    return run, await _supervise(context, start, child, force_stop)
+    ended = await _supervise(context, start, child, force_stop)
+    return run.with_fields(child.fields), ended
 
 
 def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
@@ -191,7 +247,7 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
 
 
 async def _supervise(
-    context: RunContext, start: AgentStart, child: GatedProcess, force_stop: asyncio.Event
+    context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
     config, run, ui = context.workspace.config.execution, start.run, context.ui
     limits = Limits(

@@ -51,6 +51,7 @@ LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
     ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
+    ExitCause.WORKER_LOST: TerminalReason.WORKER_LOST,
 }
 # How often a snapshot is taken once more since HEAD was moved meanwhile.
 _TRIES = 3

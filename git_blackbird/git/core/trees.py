@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = 0o040000
 SUBMODULE = 0o160000
+REGULAR = 0o100644
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 

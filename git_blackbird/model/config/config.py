@@ -179,6 +179,19 @@ class LandingConfig(Section):
     )
 
 
+class ClusterConfig(Section):
+    """Agents on other machines."""
+
+    address: str | None = key(
+        None,
+        "the Dask scheduler whose workers run agents, or local:N for N workers here; unset: agents run here",
+        clone_safe=False,
+    )
+    remote: str | None = key(
+        None, "the git remote that the workers reach, a name or a URL; origin when unset", clone_safe=False
+    )
+
+
 class NotifyConfig(Section):
     """Calling a person."""
 
@@ -256,6 +269,7 @@ class Config(Section):
     check: CheckConfig = Field(default_factory=CheckConfig.model_construct)
     worktree: WorktreeConfig = Field(default_factory=WorktreeConfig.model_construct)
     landing: LandingConfig = Field(default_factory=LandingConfig.model_construct)
+    cluster: ClusterConfig = Field(default_factory=ClusterConfig.model_construct)
     notify: NotifyConfig = Field(default_factory=NotifyConfig.model_construct)
     reviews: ReviewsConfig = Field(default_factory=ReviewsConfig.model_construct)
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)

@@ -81,6 +81,7 @@ class TerminalReason(StrEnum):
     CONTROLLER_LOST = "controller_lost"
     AGENT_UNAVAILABLE = "agent_unavailable"
     SESSION_LOST = "session_lost"
+    WORKER_LOST = "worker_lost"
 
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
@@ -161,6 +162,8 @@ class RunFields(Record):
     ``undo_uncommitted``: git refused to make one. ``undo_begun``: "undo" or "redo" while that is being done.
     ``check``: what the user's check says of the change up to this run.
 
+    ``cluster``: a worker on another machine makes it, ``worker`` is the name of that, once it is known.
+
     ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
     task's change begins with there; ``home_branch`` is the branch that the user was on then, ``approved_on``
     the one that the approval's commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree
@@ -216,6 +219,8 @@ class RunFields(Record):
     head_late: bool | None = None
     pid: int | None = None
     process_identity: str | None = None
+    cluster: bool | None = None
+    worker: str | None = None
     prompt: str | None = None
     message: str | None = None
     questions: tuple[Question, ...] = ()

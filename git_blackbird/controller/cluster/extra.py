@@ -1,0 +1,16 @@
+"""Dask, which is installed with the extra ``cluster`` only."""
+
+import logging
+
+from git_blackbird.errors import UnusableError
+
+_INSTALL = "pip install 'git-blackbird[cluster]'"
+
+
+def require_extra() -> None:
+    """Load Dask, without what it logs of its connections. Raises UnusableError where it is not installed."""
+    try:
+        import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise UnusableError("a cluster needs Dask, which is not installed", hint=_INSTALL) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -1,0 +1,111 @@
+"""What travels between the call that wants a run and the worker that makes it, and the references it uses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from git_blackbird.agents.process.launch import Limits, ProcessResult
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.entities.agent_io import Progress
+
+T = TypeVar("T")
+_REFS = "refs/blackbird/cluster"
+ALL_REFS = f"{_REFS}/*"
+
+
+class RunRefs(NamedTuple):
+    """The references of one run on the remote.
+
+    ``base`` are the files that its agent is to find. ``fence`` is set once, by who starts the agent or
+    decides that nobody does. ``end`` are the files that the agent left, and its ``RunEnd``.
+    """
+
+    base: str
+    fence: str
+    end: str
+
+    @classmethod
+    def of(cls, run_id: str) -> "RunRefs":
+        """Return those of a run."""
+        return cls(*(f"{_REFS}/{run_id}/{name}" for name in cls._fields))
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    """One run to be made by a worker.
+
+    ``remote`` is where ``base`` is, a commit whose tree are the files to find and whose only parent is what
+    HEAD is at. ``settings`` are those of the home that are not defaults. ``log_bytes`` of each stream are
+    kept.
+    """
+
+    remote: str
+    base: str
+    agent: str
+    request: RunRequest
+    settings: tuple[tuple[str, Any], ...]
+    limits: Limits
+    log_bytes: int
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How a run ended on a worker; without ``result`` its agent was not started, for the reason in ``fault``.
+
+    ``notes`` are for its record.
+    """
+
+    worker: str
+    result: ProcessResult | None = None
+    fault: str | None = None
+    hint: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+_ORDER, _END, _STEP = TypeAdapter(RunOrder), TypeAdapter(RunEnd), TypeAdapter(Progress)
+
+
+class MessageError(UnusableError):
+    """What came from the cluster cannot be read."""
+
+
+def write_order(order: RunOrder) -> bytes:
+    """Return an order as JSON."""
+    return _ORDER.dump_json(order)
+
+
+def read_order(data: bytes) -> RunOrder:
+    """Parse an order. Raises MessageError."""
+    return _parsed(_ORDER, data, "an order")
+
+
+def write_end(end: RunEnd) -> bytes:
+    """Return the end of a run as JSON."""
+    return _END.dump_json(end)
+
+
+def read_end(data: bytes) -> RunEnd:
+    """Parse the end of a run. Raises MessageError."""
+    return _parsed(_END, data, "the end of a run")
+
+
+def write_step(step: Progress) -> bytes:
+    """Return a step of an agent as JSON."""
+    return _STEP.dump_json(step)
+
+
+def read_step(data: bytes) -> Progress:
+    """Parse a step of an agent. Raises MessageError."""
+    return _parsed(_STEP, data, "a step of an agent")
+
+
+def _parsed(adapter: TypeAdapter[T], data: bytes, what: str) -> T:
+    try:
+        return adapter.validate_json(data)
+    except ValidationError as error:
+        hint = "the same version of git-blackbird belongs on every machine"
+        raise MessageError(f"{what} from the cluster cannot be read: {error}", hint=hint) from error

@@ -1,0 +1,314 @@
+"""One run on a worker: its clone and worktree, the agent, and its files and result sent home."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from git_blackbird.agents import load_agent
+from git_blackbird.agents.process.launch import ProcessResult, spawn_gated
+from git_blackbird.agents.process.logs import LogFiles, cut_saved
+from git_blackbird.agents.process.reaper import Reaper
+from git_blackbird.agents.protocol import child_environ
+from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, write_end, write_step
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.runs.agent_process import scratch_dir
+from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.worktree_setup import SetUp, Slots, set_up_worktree
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.process import GitError, revisions
+from git_blackbird.git.core.repository import Repository, head, start_repository, without_git_env
+from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
+from git_blackbird.git.worktree.linked import (
+    add_task_worktree,
+    begin_checkout,
+    checkout_ended,
+    commit_of,
+    find_task_worktree,
+    is_cut_off,
+    move_base,
+    remove_worktree,
+)
+from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
+from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.entities.agent_io import RightsQuestion
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Question
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+
+T = TypeVar("T")
+FILES, END, STDOUT, STDERR = b"files", b"end.json", b"stdout", b"stderr"
+_SECOND = 1_000_000_000
+_AGAIN_SECONDS = 5.0
+_SELF = "blackbird-worker"
+
+
+class FencedError(RequestError):
+    """The run was started before, or given up: no agent starts for it."""
+
+
+@dataclass
+class RunState:
+    """A run that is at work here, and how it is told to stop."""
+
+    order: RunOrder
+    hurry: asyncio.Event
+    publish: Callable[[str, bytes], None]
+    follow: "asyncio.Task[ProcessResult] | None" = None
+    is_stopped: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of the run."""
+        return self.order.request.run_id
+
+    def stop(self) -> None:
+        """Stop its agent as at home."""
+        self.is_stopped = True
+        if self.follow is not None:
+            self.follow.cancel()
+
+    def kill(self) -> None:
+        """Kill its agent at once."""
+        self.hurry.set()
+        self.stop()
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where a worker makes runs: ``folder`` has a clone for each remote, and worktrees beside it."""
+
+    environment: Environment
+    folder: Path
+    worker: str
+    slots: dict[Path, Slots]
+    reaper: Reaper
+
+    def clone(self, remote: str, settings: Iterable[tuple[str, Any]]) -> Workspace:
+        """Return the clone of a remote, made if need be, with these settings above those of this machine.
+
+        Raises BlackbirdError.
+        """
+        place = self.folder / hashlib.sha256(remote.encode()).hexdigest()[:12] / "clone"
+        environ = without_git_env(self.environment.environ)
+        if not (place / ".git").is_dir():
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            start_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
+        given = [RawSetting(name, raw, Layer.FLAG, "the home") for name, raw in settings]
+        return open_workspace(self.environment._replace(cwd=place), given, no_input=True)
+
+
+class _Notes(UserInterface):
+    """Passes on what is said while a worktree is prepared."""
+
+    wants_output = False
+
+    def __init__(self, publish: Callable[[str, bytes], None]) -> None:
+        self._publish = publish
+
+    def notify(self, event: Event) -> None:
+        text = getattr(event, "text", None)
+        if text:
+            self._publish("note", str(text).encode(errors="replace"))
+
+    async def answer(self, task: Task, questions: tuple[Question, ...]) -> None:
+        """Nobody is here to be asked."""
+
+    async def agree(self, question: RightsQuestion) -> None:
+        """Nobody is here to be asked."""
+
+    async def decide(self, checkpoint: Checkpoint) -> None:
+        """Nobody is here to be asked."""
+
+
+async def make_run(place: RunPlace, state: RunState) -> None:
+    """Make a run to its end, which is on the remote then. Raises FencedError, BlackbirdError."""
+    order, refs = state.order, RunRefs.of(state.id)
+    workspace = await run_in_thread(lambda: place.clone(order.remote, order.settings))
+    await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
+    fence = await _until_sent(state, lambda: _raise_fence(workspace, order, refs, place.worker))
+    state.publish("started", place.worker.encode())
+    folder = workspace.paths.state_root.parent / "worktrees" / order.request.task_id
+    linked: Repository | None = None
+    try:
+        linked = await run_in_thread(lambda: _prepare(workspace, order, folder))
+        end, logs = await _run_agent(place, workspace.working_in(linked), state)
+    except BlackbirdError as error:
+        end, logs = RunEnd(place.worker, fault=error.message, hint=error.hint), None
+    commit = await run_in_thread(lambda: _end_commit(workspace, order, linked, end, logs))
+    # The fence is checked with it: who lost the run to another has nothing to say.
+    await _until_sent(
+        state,
+        lambda: push(
+            workspace.repo, order.remote, {refs.end: commit, refs.fence: fence}, {refs.fence: fence}
+        ),
+    )
+    state.publish("ended", commit.encode())
+
+
+async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
+    """Repeat until the remote takes it: a remote may be away for a while. Raises FencedError."""
+    while True:
+        try:
+            return await run_in_thread(send)
+        except GitError as error:
+            state.publish("note", f"the remote does not answer, trying again: {error.message}".encode())
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _raise_fence(workspace: Workspace, order: RunOrder, refs: RunRefs, worker: str) -> str:
+    """Claim a run on the remote, and return the commit that says so. Raises FencedError, GitError."""
+    repo, now = workspace.repo, workspace.environment.now()
+    nonce = workspace.environment.random_bits(64)
+    empty = TreeStore(repo).save({})
+    mine = commit_of(repo, empty, (), f"{worker} {nonce:016x}\n", now // _SECOND)
+    try:
+        push(repo, order.remote, {refs.fence: mine}, {refs.fence: ""})
+    except GitError:
+        # It may have arrived though its answer did not.
+        there = list_refs(repo, order.remote, refs.fence).get(refs.fence)
+        if there is None:
+            raise
+        if there != mine:
+            raise FencedError(f"run {order.request.run_id} was started before, or given up") from None
+    return mine
+
+
+def _prepare(workspace: Workspace, order: RunOrder, folder: Path) -> Repository:
+    """Bring the task's worktree to the files that the agent is to find. Raises BlackbirdError."""
+    repo, task_id = workspace.repo, TaskId(order.request.task_id)
+    trees = TreeStore(repo)
+    tree, parents = commit_parts(repo, order.base)
+    linked = find_task_worktree(repo, task_id, folder)
+    if linked is not None and is_cut_off(linked):
+        remove_worktree(repo, linked)
+        linked = None
+    if linked is None:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        linked = add_task_worktree(repo, task_id, folder)
+        begin_checkout(linked, order.base)
+        checkout_ended(linked)
+    else:
+        # What an earlier run left there is on the remote; nobody else works there.
+        now = snapshot(workspace.working_in(linked)).tree
+        expected = take_signatures(linked, trees.changed_paths(now, tree))
+        seconds = float(workspace.config.snapshot.timeout_seconds)
+        write_all_paths(linked, now, tree, expected, timeout_seconds=seconds)
+    move_base(linked, parents[0] if parents else order.base, ())
+    return linked
+
+
+def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
+    """Return the tree and the parents of a commit. Raises GitError."""
+    tree, *parents = repo.git("log", "-1", "--format=%T %P", *revisions(commit)).out.decode().split()
+    return tree, tuple(parents)
+
+
+async def _run_agent(
+    place: RunPlace, workspace: Workspace, state: RunState
+) -> tuple[RunEnd, tuple[Path, Path]]:
+    """Set the worktree up, run the agent by the same code as at home, and return how it ended."""
+    order, linked = state.order, workspace.repo
+    home = replace(workspace, repo=workspace.home)
+    slots = place.slots.setdefault(home.repo.top, Slots(home))
+    request, paths = order.request, workspace.paths
+    logs = tuple(
+        paths.log(TaskId(request.task_id), RunId(request.run_id), name) for name in ("stdout", "stderr")
+    )
+    paths.make_folder(logs[0].parent)
+    with slots.take(linked) as slot:
+        setup = SetUp(
+            home,
+            _Notes(state.publish),
+            TaskId(request.task_id),
+            f"the worktree of {request.task_id} on {place.worker}",
+            linked.top,
+            paths.setup_log(TaskId(request.task_id)),
+            slot,
+            is_stopped=lambda: state.is_stopped,
+            hurry=state.hurry,
+        )
+        if state.is_stopped or not await set_up_worktree(setup, linked):
+            raise RequestError("it was stopped before its agent started")
+        with scratch_dir(paths, RunId(f"{request.run_id}-there")) as scratch:
+            result = await _agent(
+                place, workspace, state, slot.variables, scratch, LogFiles(logs[0], logs[1], order.log_bytes)
+            )
+    for log in logs:
+        cut_saved(log, order.log_bytes)
+    return RunEnd(place.worker, result), (logs[0], logs[1])
+
+
+async def _agent(
+    place: RunPlace,
+    workspace: Workspace,
+    state: RunState,
+    variables: Mapping[str, str],
+    scratch: Path,
+    logs: LogFiles,
+) -> ProcessResult:
+    order = state.order
+    request = replace(order.request, folder=str(workspace.repo.top), scratch=str(scratch))
+    agent = load_agent(order.agent, workspace.config)
+    environ = child_environ(
+        workspace.repo.environ,
+        task_id=request.task_id,
+        run_id=request.run_id,
+        tmp_dir=scratch / "tmp",
+        extra={**order.variables, **variables},
+    )
+    launch = agent.launch(request, environ)
+    child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
+    with place.reaper.guarding(child.pid, child.identity, request.run_id):
+        child.open_gate()
+        follow = child.follow(
+            agent.parser(request),
+            order.limits,
+            on_progress=lambda step: state.publish("step", write_step(step)),
+            on_output=lambda data, stream, _skipped: state.publish(stream, data),
+            hurry=state.hurry,
+        )
+        state.follow = asyncio.ensure_future(follow)
+        if state.is_stopped:
+            state.follow.cancel()
+        return await state.follow
+
+
+def _end_commit(
+    workspace: Workspace,
+    order: RunOrder,
+    linked: Repository | None,
+    end: RunEnd,
+    logs: tuple[Path, Path] | None,
+) -> str:
+    """Write the commit that brings a run home: what the agent left and printed, and how it ended."""
+    repo = workspace.repo
+    trees = TreeStore(repo)
+    tree, _ = commit_parts(repo, order.base)
+    files, made = tree, tuple[str, ...]()
+    if linked is not None and end.result is not None:
+        taken = snapshot(workspace.working_in(linked), since=tree)
+        files = taken.tree
+        notes = tuple(f"not in the snapshot: {skipped.path} ({skipped.reason})" for skipped in taken.left_out)
+        end = replace(end, notes=(*end.notes, *notes))
+        at = head(linked).commit
+        made = () if at is None else (at,)
+    entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
+    for name, log in zip((STDOUT, STDERR), logs or (), strict=False):
+        entries[name] = _blob(trees, log.read_bytes())
+    message = f"The end of run {order.request.run_id}\n"
+    return commit_of(
+        repo, trees.save(entries), (order.base, *made), message, workspace.environment.now() // _SECOND
+    )
+
+
+def _blob(trees: TreeStore, data: bytes) -> TreeEntry:
+    return TreeEntry(REGULAR, str(trees.objects.create_blob(data)))

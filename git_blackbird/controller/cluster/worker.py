@@ -1,0 +1,185 @@
+"""A worker: a process that makes runs for others, one agent a slot, and says what it can do."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from git_blackbird.agents import AGENTS, load_agent
+from git_blackbird.agents.process.reaper import Reaper
+from git_blackbird.controller.cluster.orders import read_order
+from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.model.config.config import Config
+from git_blackbird.storage.locks import controller_lock
+from git_blackbird.storage.paths import Paths
+
+if TYPE_CHECKING:
+    from distributed import Client, Worker
+
+AGENT = "agent"
+_AGAIN_SECONDS = 2.0
+
+
+def resource_of(agent: str) -> str:
+    """Return the name of the resource that a worker has for an agent that can start there."""
+    return f"{AGENT}-{agent}"
+
+
+def topic_of(run_id: str) -> str:
+    """Return the topic on which a worker tells of a run."""
+    return f"blackbird-{run_id}"
+
+
+def stop_events(run_id: str) -> tuple[str, str]:
+    """Return the names of the events that ask a worker to stop a run's agent, and to kill it."""
+    return f"blackbird-stop-{run_id}", f"blackbird-kill-{run_id}"
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How a worker is started: the scheduler's address, its name, its folder, and how many agents at once."""
+
+    address: str
+    name: str
+    folder: Path
+    slots: int
+
+
+@dataclass
+class Host:
+    """The runs of this process; they go on while the scheduler is away."""
+
+    options: WorkerOptions
+    place: RunPlace
+    versions: dict[str, str]
+    say: Callable[[str], None]
+    runs: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
+    states: dict[str, RunState] = field(default_factory=dict)
+    worker: "Worker | None" = None
+    client: "Client | None" = None
+
+    def about(self) -> dict[str, Any]:
+        """Say what this worker has, and what it does now; the scheduler passes it on."""
+        return {"agents": self.versions, "runs": sorted(self.runs), "slots": self.options.slots}
+
+    async def make(self, data: bytes) -> None:
+        """Make a run; it goes on when whoever waits for it is gone."""
+        order = read_order(data)
+        run_id = order.request.run_id
+        if run_id not in self.runs:
+            state = RunState(order, asyncio.Event(), lambda kind, data: self._publish(run_id, kind, data))
+            self.states[run_id] = state
+            self.runs[run_id] = asyncio.create_task(self._make(state))
+        await asyncio.shield(self.runs[run_id])
+
+    async def _make(self, state: RunState) -> None:
+        watch = asyncio.create_task(self._watch(state))
+        self.say(f"run {state.id} of {state.order.request.task_id} begins")
+        try:
+            await make_run(self.place, state)
+        finally:
+            watch.cancel()
+            self.say(f"run {state.id} of {state.order.request.task_id} is over")
+            del self.runs[state.id], self.states[state.id]
+
+    def _publish(self, run_id: str, kind: str, data: bytes) -> None:
+        if kind == "note":
+            self.say(f"run {run_id}: {data.decode(errors='replace')}")
+        if self.worker is not None:
+            # While the scheduler is away nobody listens; the end has all of it.
+            with contextlib.suppress(Exception):
+                self.worker.log_event(topic_of(run_id), {"kind": kind, "data": data})
+
+    async def _watch(self, state: RunState) -> None:
+        """Stop a run when it is asked for, over whatever connection there is."""
+        from distributed import Event  # noqa: PLC0415 - an extra, and slow to load
+
+        for name, act in zip(stop_events(state.id), (state.stop, state.kill), strict=True):
+            while True:
+                try:
+                    if self.client is not None and await Event(name, client=self.client).wait(timeout=1):
+                        break
+                except (OSError, TimeoutError, RuntimeError):
+                    pass
+                await asyncio.sleep(0.2)
+            act()
+
+
+_host: Host | None = None
+
+
+async def make_here(data: bytes) -> None:
+    """Make a run on the worker that Dask chose; what Dask calls."""
+    if _host is None:
+        raise RequestError("this Dask worker was not started by `git blackbird worker`")
+    await _host.make(data)
+
+
+async def serve(environment: Environment, options: WorkerOptions, say: Callable[[str], None]) -> None:
+    """Work for a scheduler until cancelled; wait for it whenever it is away.
+
+    Raises UnusableError where another worker has the folder.
+    """
+    global _host  # noqa: PLW0603  # Dask calls a function, and this process is one worker
+    options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with controller_lock(Paths(options.folder, options.folder), "worker", environment.timestamp()):
+        reaper = Reaper()
+        place = RunPlace(environment, options.folder, options.name, {}, reaper)
+        versions = await asyncio.to_thread(lambda: dict(_usable(environment, place.clone("", ()).config)))
+        _host = Host(options, place, versions, say)
+        try:
+            await _serve(_host)
+        finally:
+            for state in _host.states.values():
+                state.stop()
+            if _host.runs:
+                say("stopping the agents at work")
+                await asyncio.wait(list(_host.runs.values()))
+            reaper.close()
+
+
+def _usable(environment: Environment, config: Config) -> Iterator[tuple[str, str]]:
+    """Yield the agents that can start here, with their versions."""
+    for name in AGENTS:
+        agent = load_agent(name, config)
+        found = agent.inspect(environment.environ)
+        # What the command is, each order says.
+        if found.blocked_reason is None or name == "command":
+            yield name, found.version
+
+
+async def _serve(host: Host) -> None:
+    from distributed import Client, Worker  # noqa: PLC0415 - an extra, and slow to load
+
+    options = host.options
+    while True:
+        names = (AGENT, *map(resource_of, host.versions))
+        resources = dict.fromkeys(names, float(options.slots))
+        try:
+            async with (
+                Worker(
+                    options.address,
+                    nthreads=options.slots,
+                    name=options.name,
+                    resources=resources,
+                    metrics={"blackbird": lambda _worker: host.about()},
+                    memory_limit=0,
+                    dashboard=False,
+                ) as worker,
+                Client(options.address, asynchronous=True, set_as_default=False) as client,
+            ):
+                host.worker, host.client = worker, client
+                host.say(
+                    f"connected to {options.address} as {options.name}; agents: {', '.join(host.versions)}"
+                )
+                await worker.finished()
+        except (OSError, TimeoutError, UnusableError) as error:
+            host.say(f"{options.address} does not answer: {error}")
+        finally:
+            host.worker = host.client = None
+        host.say("the scheduler is away; waiting for it")
+        await asyncio.sleep(_AGAIN_SECONDS)

@@ -1,0 +1,52 @@
+"""References on another repository, by which commits travel between machines (DESIGN.md 16)."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.index import QUIET_OPTIONS
+
+# A first push or fetch may be of a whole history.
+_TRANSFER_SECONDS = 3600.0
+_LOOK_SECONDS = 120.0
+
+
+def push(
+    repo: Repository, remote: str, commits: Mapping[str, str], expected: Mapping[str, str] | None = None
+) -> None:
+    """Set references of a remote to commits, all or none; "" removes one.
+
+    Each of ``expected`` must be at that commit there, "" for one that must not be there. Hooks of this
+    repository do not run. Raises GitError.
+    """
+    leases = [f"--force-with-lease={ref}:{commit}" for ref, commit in (expected or {}).items()]
+    pushed = [
+        f"{commit}:{ref}" if ref in (expected or {}) else f"+{commit}:{ref}"
+        for ref, commit in commits.items()
+    ]
+    command = ("push", "--atomic", "--quiet", "--no-verify", "--no-signed", "--recurse-submodules=no")
+    repo.git(*QUIET_OPTIONS, *command, *leases, *operands(remote, *pushed), timeout=_TRANSFER_SECONDS)
+
+
+def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
+    """Bring references of a remote here under the same names. Raises GitError, also where one is missing."""
+    command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+    wanted = (f"+{ref}:{ref}" for ref in refs)
+    options = ("--recurse-submodules=no",)
+    repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
+
+
+def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
+    """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
+    out = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS).out
+    lines = (os.fsdecode(line).partition("\t") for line in out.splitlines())
+    return {ref: commit for commit, _, ref in lines}
+
+
+def remote_url(repo: Repository, name: str) -> str:
+    """Return where a remote is, as another machine or folder reaches it: paths are absolute."""
+    found = repo.git("remote", "get-url", "--push", *operands(name), check=False)
+    url = os.fsdecode(found.out).rstrip("\n") if found.code == 0 else name
+    is_path = "://" not in url and ":" not in url.partition("/")[0]
+    return os.path.abspath(os.path.join(repo.top, os.path.expanduser(url))) if is_path else url  # noqa: PTH100, PTH111, PTH118
