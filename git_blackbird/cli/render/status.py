@@ -123,7 +123,12 @@ def _running_text(live: LiveRun, holder: str | None, now: str) -> str:
     run = live.run
     since = format_seconds(run_seconds(run, now))
     word = review_word(run.run_type) or "run"
-    text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
+    where = f"process {run.pid}"
+    if run.cluster:
+        where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
+    text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
+    if run.cluster and holder is None:
+        return f"{text}\n      `git blackbird execute --cluster ADDRESS` takes up what it did"
     if holder is not None:
         return text if live.alive else f"{text}; its process has ended"
     does = "stops it and keeps what it did" if live.alive else "closes its record"

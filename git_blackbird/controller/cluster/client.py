@@ -28,6 +28,7 @@ from git_blackbird.controller.cluster.worker import (
     stop_events,
     topic_of,
 )
+from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -85,6 +86,11 @@ class Cluster:
         """The connection, within the block."""
         assert self._client is not None  # noqa: S101  # entered
         return self._client
+
+    @property
+    def runs(self) -> frozenset[str]:
+        """The runs that workers made when they were last asked."""
+        return frozenset[str]().union(*(worker.runs for worker in self.workers))
 
     @property
     def workspace(self) -> Workspace:
@@ -231,6 +237,7 @@ class RemoteRun:
     context: RunContext
     begin: AgentStart
     pinned: str | None
+    is_ordered: bool = False
     worker: str | None = None
     fields: RunFields = field(default_factory=lambda: RunFields(cluster=True))
 
@@ -308,15 +315,16 @@ class _Follower:
 
     async def run(self) -> ProcessResult:
         """Order the run, and return how it ended."""
-        run, client = self._remote.run, self._cluster.client
+        remote, client = self._remote, self._cluster.client
+        run = remote.run
         topic = topic_of(run.id)
         paths = log_paths(self._remote.context.workspace.paths, run)
         for name, path in zip(("stdout", "stderr"), paths, strict=True):
             self._logs[name] = open_log(path)
         client.subscribe_topic(topic, self._take_message)
         try:
-            order = await run_in_thread(self._send_base)
-            self._submit(order)
+            if not remote.is_ordered:
+                self._submit(await run_in_thread(self._send_base))
             end = await self._end()
         finally:
             client.unsubscribe_topic(topic)
@@ -376,6 +384,9 @@ class _Follower:
         elif kind == "started":
             self._remote.worker = data.decode()
             self._tell(f"{self._remote.run.task_id} is worked on by {self._remote.worker}")
+            fields = RunFields(worker=self._remote.worker)
+            workspace, run = self._remote.context.workspace, self._remote.run
+            await asyncio.to_thread(lambda: note_on_run(workspace, run, fields))
         elif kind == "note":
             self._tell(data.decode(errors="replace"))
         elif kind == "ended":
@@ -386,7 +397,6 @@ class _Follower:
 
     async def _end(self) -> RunEnd | None:
         """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
-        assert self._future is not None  # noqa: S101  # submitted
         waiting = asyncio.ensure_future(_quietly(self._future))
         while True:
             wake = asyncio.ensure_future(self._wake.wait())
@@ -479,11 +489,12 @@ class _Follower:
         return _unended(ExitCause.WORKER_LOST, reading, seconds)
 
 
-async def _quietly(future: "Future[Any]") -> None:
+async def _quietly(future: "Future[Any] | None") -> None:
     """Wait for a Dask task, whatever becomes of it: what a run came to is on the remote."""
-    with contextlib.suppress(Exception, asyncio.CancelledError):
-        await future
-    future.release()
+    if future is not None:
+        with contextlib.suppress(Exception):
+            await future
+        future.release()
 
 
 def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:

@@ -96,11 +96,17 @@ class Loop:
         if not self._workspace.config.cluster.address:
             return await self._run()
         from git_blackbird.controller.cluster.client import Cluster  # noqa: PLC0415  # few use it
+        from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs  # noqa: PLC0415
 
-        async with Cluster(self._workspace, self._engine.ui) as cluster:
-            self._workspace = self._engine.workspace = cluster.workspace
-            self._engine.elsewhere = cluster
-            return await self._run()
+        engine = self._engine
+        async with Cluster(self._workspace, engine.ui) as cluster:
+            self._workspace = engine.workspace = cluster.workspace
+            engine.elsewhere = cluster
+            await engine.interruptible(take_up_runs(cluster, self._workspace, engine.ui, engine.force_stop))
+            try:
+                return await self._run()
+            finally:
+                await clear_quietly(cluster, self._workspace, engine.ui)
 
     async def _run(self) -> Stop:
         workspace, engine = self._workspace, self._engine

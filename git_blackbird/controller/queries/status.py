@@ -213,7 +213,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
         # Of a change that is not under review nobody reads the reviews.
         reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
         runs += [run for run in (*history.recent, *reviews) if run.status == RunStatus.RUNNING]
-    return tuple(LiveRun(run, bool(processes_at_work(workspace.paths, run))) for run in runs)
+    return tuple(LiveRun(run, bool(run.cluster or processes_at_work(workspace.paths, run))) for run in runs)
 
 
 def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:

@@ -249,12 +249,7 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
 async def _supervise(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
-    config, run, ui = context.workspace.config.execution, start.run, context.ui
-    limits = Limits(
-        wall_seconds=start.wall_seconds or 60.0 * config.timeout_minutes,
-        idle_seconds=60.0 * config.idle_minutes,
-        grace_seconds=config.stop_grace_seconds,
-    )
+    run, ui = start.run, context.ui
     is_plain = not context.agent.abilities.prints_events
 
     def show_output(data: bytes, stream: str, skipped: int) -> None:
@@ -262,10 +257,20 @@ async def _supervise(
 
     return await child.follow(
         context.agent.parser(start.request),
-        limits,
+        limits_of(context.workspace, start.wall_seconds),
         on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
         on_output=show_output if ui.wants_output else None,
         hurry=force_stop,
+    )
+
+
+def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
+    """Return the time limits of a run, ``wall_seconds`` instead of the configured one."""
+    config = workspace.config.execution
+    return Limits(
+        wall_seconds=wall_seconds or 60.0 * config.timeout_minutes,
+        idle_seconds=60.0 * config.idle_minutes,
+        grace_seconds=config.stop_grace_seconds,
     )
 
 

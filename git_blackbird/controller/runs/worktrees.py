@@ -95,6 +95,15 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     return _make(workspace, task_id, folder, _give_up(workspace, task_id, folder))
 
 
+def reopen_place(workspace: Workspace, run: Run) -> Workspace:
+    """Return the workspace with the worktree of a run, made again where it is gone.
+
+    Raises RequestError, GitError.
+    """
+    linked, _ = _at_its_place(workspace, run, Path(run.worktree or ""))
+    return workspace.working_in(linked)
+
+
 def _reopen(workspace: Workspace, run: Run) -> Place:
     folder = Path(run.worktree or "")
     if run.landing is not LandingState.LANDED:

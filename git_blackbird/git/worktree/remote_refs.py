@@ -44,6 +44,12 @@ def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
     return {ref: commit for commit, _, ref in lines}
 
 
+def delete_here(repo: Repository, refs: Iterable[str]) -> None:
+    """Delete references of this repository, those that are there. Raises GitError."""
+    commands = "".join(f"delete {ref}\n" for ref in refs)
+    repo.git(*QUIET_OPTIONS, "update-ref", "--stdin", stdin=os.fsencode(commands))
+
+
 def remote_url(repo: Repository, name: str) -> str:
     """Return where a remote is, as another machine or folder reaches it: paths are absolute."""
     found = repo.git("remote", "get-url", "--push", *operands(name), check=False)

@@ -1,0 +1,99 @@
+"""Taking up what workers did while no call followed it, and removing from the remote what is known."""
+
+import asyncio
+from collections.abc import Iterator
+
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.controller.cluster.client import Cluster, RemoteRun
+from git_blackbird.controller.cluster.orders import ALL_REFS, RunRefs
+from git_blackbird.controller.core.agents import find_agent_for_run
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, limits_of
+from git_blackbird.controller.runs.finish import close_run
+from git_blackbird.controller.runs.instructions import recorded_assignment
+from git_blackbird.controller.runs.worktrees import reopen_place
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.worktree.remote_refs import delete_here, list_refs, push
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.views.events import RunEnded
+
+
+async def take_up_runs(
+    cluster: Cluster, workspace: Workspace, ui: UserInterface, force_stop: asyncio.Event
+) -> None:
+    """Follow the runs that workers still make, or have made, to their ends, and close their records.
+
+    So does the end of a run whose worker was given up as lost, and is back.
+    """
+    histories = workspace.store.records.histories()
+    there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.remote, ALL_REFS))
+    runs = [run for history in histories.values() for run in _open_runs(history, there)]
+    await asyncio.gather(*(_take_up(cluster, workspace, ui, run, force_stop) for run in runs))
+
+
+def _open_runs(history: History, there: dict[str, str]) -> Iterator[Run]:
+    yield from (run for run in history.at_work if run.cluster)
+    run = history.latest
+    is_lost = run is not None and run.terminal_reason is TerminalReason.WORKER_LOST
+    if run is not None and is_lost and RunRefs.of(run.id).end in there:
+        yield run
+
+
+async def _take_up(
+    cluster: Cluster, workspace: Workspace, ui: UserInterface, run: Run, force_stop: asyncio.Event
+) -> None:
+    place = await run_in_thread(lambda: reopen_place(workspace, run))
+    agent = find_agent_for_run(workspace, run)
+    plan = workspace.store.plan()
+    title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
+    inform(ui, f"{run.task_id}: taking up run {run.id}, which a worker made or makes", run.task_id)
+    context = RunContext(place, agent, "", ui, set(), elsewhere=cluster)
+    child = RemoteRun(
+        cluster, context, AgentStart(run, title, recorded_assignment(workspace, run)), None, is_ordered=True
+    )
+    ended = await child.follow(
+        agent.parser(child.begin.request),
+        limits_of(workspace, None),
+        on_progress=lambda _step: None,
+        on_output=None,
+        hurry=force_stop,
+    )
+    if _is_at_work_there(ended, child):
+        warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)
+        return
+    gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
+    record = run.with_fields(child.fields)
+    closed = await finish_in_thread(lambda: close_run(place, ui, record, ended, gated=gated), force_stop)
+    ui.notify(RunEnded(closed, title, ended.duration_seconds))
+
+
+def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
+    return ended.cause is ExitCause.INTERRUPTED and child.run.id in child.cluster.runs
+
+
+def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
+    """Remove the references of runs whose records have what they brought. Raises GitError."""
+    there = list_refs(workspace.repo, cluster.remote, ALL_REFS)
+    known = {
+        run.id
+        for history in workspace.store.records.histories().values()
+        for run in history.runs
+        if run.cluster and run.status is not RunStatus.RUNNING
+        if run.terminal_reason is not TerminalReason.WORKER_LOST or run.superseded_at is not None
+    }
+    refs = [ref for ref in there if RunId(ref.split("/")[3]) in known]
+    if refs:
+        push(workspace.repo, cluster.remote, dict.fromkeys(refs, ""))
+        delete_here(workspace.repo, refs)
+
+
+async def clear_quietly(cluster: Cluster, workspace: Workspace, ui: UserInterface) -> None:
+    """Do that at the end of a call; what is left is removed by a later one."""
+    try:
+        await run_in_thread(lambda: clear_remote(cluster, workspace))
+    except GitError as error:
+        warn(ui, f"references of ended runs stay on the remote: {error.message}")
