@@ -192,7 +192,7 @@ async def _local(workspace: Workspace, count: int) -> AsyncIterator[str]:
 
     folder = _local_folder(workspace)
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:
             programs = []
             for number in range(1, count + 1):
                 place = folder / f"worker-{number}"
@@ -486,6 +486,8 @@ class _Follower:
         if self._is_interrupted:
             return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
         reading = self._reader.finish(None, "")
+        gone = "no worker has it" if remote.worker is None else f"worker {remote.worker} is gone"
+        warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
         return _unended(ExitCause.WORKER_LOST, reading, seconds)
 
 

@@ -13,4 +13,5 @@ def require_extra() -> None:
         import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
     except ImportError as error:
         raise UnusableError("a cluster needs Dask, which is not installed", hint=_INSTALL) from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

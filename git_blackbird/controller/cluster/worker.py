@@ -169,6 +169,7 @@ async def _serve(host: Host) -> None:
                     metrics={"blackbird": lambda _worker: host.about()},
                     memory_limit=0,
                     dashboard=False,
+                    dashboard_address=":0",
                 ) as worker,
                 Client(options.address, asynchronous=True, set_as_default=False) as client,
             ):
