@@ -33,7 +33,7 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes, log_paths
-from git_blackbird.errors import AgentUnavailableError, UnusableError
+from git_blackbird.errors import AgentUnavailableError, BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
@@ -303,6 +303,7 @@ class _Follower:
         self._began = asyncio.get_running_loop().time()
         self._logs: dict[str, int] = {}
         self._future: Future[Any] | None = None
+        self._fault: str | None = None
         self._missing_since: float | None = None
         self._stopping_since: float | None = None
 
@@ -397,7 +398,7 @@ class _Follower:
 
     async def _end(self) -> RunEnd | None:
         """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
-        waiting = asyncio.ensure_future(_quietly(self._future))
+        waiting = asyncio.ensure_future(self._ordered())
         while True:
             wake = asyncio.ensure_future(self._wake.wait())
             tasks = {wake, waiting} if not waiting.done() else {wake}
@@ -410,6 +411,18 @@ class _Follower:
                 end = await self._look_for_end()
                 if end is not None or await self._is_lost():
                     return end
+
+    async def _ordered(self) -> None:
+        """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
+        if self._future is None:
+            return
+        try:
+            await self._future
+        except BlackbirdError as error:
+            self._fault = error.message
+        except Exception as error:  # noqa: BLE001  # of Dask: a lost worker, a scheduler that was restarted
+            self._fault = str(error).partition(".")[0]
+        self._future.release()
 
     async def _is_left(self) -> bool:
         """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""
@@ -486,17 +499,11 @@ class _Follower:
         if self._is_interrupted:
             return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
         reading = self._reader.finish(None, "")
-        gone = "no worker has it" if remote.worker is None else f"worker {remote.worker} is gone"
+        gone = f"no worker has it: {self._fault}"
+        if remote.worker is not None:
+            gone = f"worker {remote.worker} is gone"
         warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
         return _unended(ExitCause.WORKER_LOST, reading, seconds)
-
-
-async def _quietly(future: "Future[Any] | None") -> None:
-    """Wait for a Dask task, whatever becomes of it: what a run came to is on the remote."""
-    if future is not None:
-        with contextlib.suppress(Exception):
-            await future
-        future.release()
 
 
 def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:

@@ -2,17 +2,26 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents import load_agent
-from git_blackbird.agents.process.launch import ProcessResult, spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, cut_saved
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_gated
+from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import child_environ
-from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, write_end, write_step
+from git_blackbird.controller.cluster.orders import (
+    RunEnd,
+    RunOrder,
+    RunRefs,
+    read_order,
+    write_end,
+    write_order,
+    write_step,
+)
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -43,6 +52,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
+from git_blackbird.storage.files import write_private
 
 T = TypeVar("T")
 FILES, END, STDOUT, STDERR = b"files", b"end.json", b"stdout", b"stderr"
@@ -136,22 +146,88 @@ async def make_run(place: RunPlace, state: RunState) -> None:
     await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
     fence = await _until_sent(state, lambda: _raise_fence(workspace, order, refs, place.worker))
     state.publish("started", place.worker.encode())
-    folder = workspace.paths.state_root.parent / "worktrees" / order.request.task_id
-    linked: Repository | None = None
+    kept = KeptRun(_kept_file(workspace, state.id), order, fence)
+    kept.save()
     try:
-        linked = await run_in_thread(lambda: _prepare(workspace, order, folder))
-        end, logs = await _run_agent(place, workspace.working_in(linked), state)
+        linked = await run_in_thread(lambda: _prepare(workspace, order))
+        end = await _run_agent(place, workspace.working_in(linked), state)
     except BlackbirdError as error:
-        end, logs = RunEnd(place.worker, fault=error.message, hint=error.hint), None
-    commit = await run_in_thread(lambda: _end_commit(workspace, order, linked, end, logs))
-    # The fence is checked with it: who lost the run to another has nothing to say.
-    await _until_sent(
-        state,
-        lambda: push(
-            workspace.repo, order.remote, {refs.end: commit, refs.fence: fence}, {refs.fence: fence}
-        ),
-    )
-    state.publish("ended", commit.encode())
+        end = RunEnd(place.worker, fault=error.message, hint=error.hint)
+    kept.end = await run_in_thread(lambda: _end_commit(workspace, order, end))
+    kept.save()
+    await _until_sent(state, lambda: _send_end(workspace, kept))
+    kept.file.unlink()
+    state.publish("ended", kept.end.encode())
+
+
+@dataclass
+class KeptRun:
+    """What this worker has begun and not sent home yet, as a file that outlives it.
+
+    ``fence`` is the commit by which it has the run, ``end`` the one to be sent, once there is one.
+    """
+
+    file: Path
+    order: RunOrder
+    fence: str
+    end: str | None = None
+
+    def save(self) -> None:
+        """Write the file. Raises SaveError."""
+        told = {"order": json.loads(write_order(self.order)), "fence": self.fence, "end": self.end}
+        write_private(self.file, json.dumps(told).encode())
+
+    @classmethod
+    def load(cls, file: Path) -> "KeptRun":
+        """Read the file. Raises MessageError, OSError, ValueError."""
+        told = json.loads(file.read_bytes())
+        return cls(file, read_order(json.dumps(told["order"]).encode()), told["fence"], told["end"])
+
+
+def _kept_file(workspace: Workspace, run_id: str) -> Path:
+    return workspace.paths.state_root.parent / "runs" / f"{run_id}.json"
+
+
+def _send_end(workspace: Workspace, kept: KeptRun) -> None:
+    """Push the end of a run; who lost the run to another has nothing to say. Raises GitError, FencedError."""
+    refs, order = RunRefs.of(kept.order.request.run_id), kept.order
+    commits = {refs.end: kept.end or "", refs.fence: kept.fence}
+    try:
+        push(workspace.repo, order.remote, commits, {refs.fence: kept.fence})
+    except GitError:
+        if list_refs(workspace.repo, order.remote, refs.fence).get(refs.fence) != kept.fence:
+            raise FencedError(f"run {order.request.run_id} is no longer this worker's") from None
+        raise
+
+
+def send_left(place: RunPlace) -> Iterator[str]:
+    """Send home what this worker had begun when it was killed, or could not send; return what is to be said.
+
+    The files of its agents are as they were then.
+    """
+    for file in sorted(place.folder.glob("*/runs/*.json")):
+        try:
+            kept = KeptRun.load(file)
+            workspace = place.clone(kept.order.remote, kept.order.settings)
+            if kept.end is None:
+                kept.end = _end_commit(workspace, kept.order, _lost_end(place, workspace, kept.order))
+                kept.save()
+            _send_end(workspace, kept)
+            yield f"sent home what is left of run {kept.order.request.run_id}"
+        except FencedError as error:
+            yield error.message
+        except (BlackbirdError, OSError, ValueError) as error:
+            yield f"{file} stays: {error}"
+            continue
+        file.unlink()
+
+
+def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
+    """Return the end of a run whose agent this worker took along when it was killed."""
+    logs = _logs(workspace, order)
+    reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
+    ended = ProcessResult(None, ExitCause.WORKER_LOST, reading, "", "", 0, 0, 0, 0, 0, 0.0)
+    return RunEnd(place.worker, ended)
 
 
 async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
@@ -182,9 +258,19 @@ def _raise_fence(workspace: Workspace, order: RunOrder, refs: RunRefs, worker: s
     return mine
 
 
-def _prepare(workspace: Workspace, order: RunOrder, folder: Path) -> Repository:
+def _folder(workspace: Workspace, order: RunOrder) -> Path:
+    return workspace.paths.state_root.parent / "worktrees" / order.request.task_id
+
+
+def _logs(workspace: Workspace, order: RunOrder) -> LogFiles:
+    task_id, run_id = TaskId(order.request.task_id), RunId(order.request.run_id)
+    stdout, stderr = (workspace.paths.log(task_id, run_id, name) for name in ("stdout", "stderr"))
+    return LogFiles(stdout, stderr, order.log_bytes)
+
+
+def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     """Bring the task's worktree to the files that the agent is to find. Raises BlackbirdError."""
-    repo, task_id = workspace.repo, TaskId(order.request.task_id)
+    repo, task_id, folder = workspace.repo, TaskId(order.request.task_id), _folder(workspace, order)
     trees = TreeStore(repo)
     tree, parents = commit_parts(repo, order.base)
     linked = find_task_worktree(repo, task_id, folder)
@@ -212,26 +298,22 @@ def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
     return tree, tuple(parents)
 
 
-async def _run_agent(
-    place: RunPlace, workspace: Workspace, state: RunState
-) -> tuple[RunEnd, tuple[Path, Path]]:
+async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> RunEnd:
     """Set the worktree up, run the agent by the same code as at home, and return how it ended."""
     order, linked = state.order, workspace.repo
     home = replace(workspace, repo=workspace.home)
     slots = place.slots.setdefault(home.repo.top, Slots(home))
-    request, paths = order.request, workspace.paths
-    logs = tuple(
-        paths.log(TaskId(request.task_id), RunId(request.run_id), name) for name in ("stdout", "stderr")
-    )
-    paths.make_folder(logs[0].parent)
+    request, paths, logs = order.request, workspace.paths, _logs(workspace, order)
+    task_id = TaskId(request.task_id)
+    paths.make_folder(logs.stdout.parent)
     with slots.take(linked) as slot:
         setup = SetUp(
             home,
             _Notes(state.publish),
-            TaskId(request.task_id),
-            f"the worktree of {request.task_id} on {place.worker}",
+            task_id,
+            f"the worktree of {task_id} on {place.worker}",
             linked.top,
-            paths.setup_log(TaskId(request.task_id)),
+            paths.setup_log(task_id),
             slot,
             is_stopped=lambda: state.is_stopped,
             hurry=state.hurry,
@@ -239,12 +321,10 @@ async def _run_agent(
         if state.is_stopped or not await set_up_worktree(setup, linked):
             raise RequestError("it was stopped before its agent started")
         with scratch_dir(paths, RunId(f"{request.run_id}-there")) as scratch:
-            result = await _agent(
-                place, workspace, state, slot.variables, scratch, LogFiles(logs[0], logs[1], order.log_bytes)
-            )
-    for log in logs:
+            result = await _agent(place, workspace, state, slot.variables, scratch, logs)
+    for log in (logs.stdout, logs.stderr):
         cut_saved(log, order.log_bytes)
-    return RunEnd(place.worker, result), (logs[0], logs[1])
+    return RunEnd(place.worker, result)
 
 
 async def _agent(
@@ -282,32 +362,28 @@ async def _agent(
         return await state.follow
 
 
-def _end_commit(
-    workspace: Workspace,
-    order: RunOrder,
-    linked: Repository | None,
-    end: RunEnd,
-    logs: tuple[Path, Path] | None,
-) -> str:
+def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
     """Write the commit that brings a run home: what the agent left and printed, and how it ended."""
     repo = workspace.repo
     trees = TreeStore(repo)
-    tree, _ = commit_parts(repo, order.base)
-    files, made = tree, tuple[str, ...]()
+    files, _ = commit_parts(repo, order.base)
+    made = tuple[str, ...]()
+    linked = find_task_worktree(repo, order.request.task_id, _folder(workspace, order))
     if linked is not None and end.result is not None:
-        taken = snapshot(workspace.working_in(linked), since=tree)
+        taken = snapshot(workspace.working_in(linked), since=files)
         files = taken.tree
         notes = tuple(f"not in the snapshot: {skipped.path} ({skipped.reason})" for skipped in taken.left_out)
         end = replace(end, notes=(*end.notes, *notes))
         at = head(linked).commit
         made = () if at is None else (at,)
     entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
-    for name, log in zip((STDOUT, STDERR), logs or (), strict=False):
-        entries[name] = _blob(trees, log.read_bytes())
+    logs = _logs(workspace, order)
+    for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr)):
+        if log.exists():
+            entries[name] = _blob(trees, log.read_bytes())
+    now = workspace.environment.now() // _SECOND
     message = f"The end of run {order.request.run_id}\n"
-    return commit_of(
-        repo, trees.save(entries), (order.base, *made), message, workspace.environment.now() // _SECOND
-    )
+    return commit_of(repo, trees.save(entries), (order.base, *made), message, now)
 
 
 def _blob(trees: TreeStore, data: bytes) -> TreeEntry:

@@ -1,7 +1,7 @@
 """Taking up what workers did while no call followed it, and removing from the remote what is known."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.controller.cluster.client import Cluster, RemoteRun
@@ -15,7 +15,8 @@ from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.worktrees import reopen_place
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.worktree.remote_refs import delete_here, list_refs, push
+from git_blackbird.git.worktree.remote_refs import delete_here, fetch, list_refs, push
+from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
@@ -68,6 +69,7 @@ async def _take_up(
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.with_fields(child.fields)
     closed = await finish_in_thread(lambda: close_run(place, ui, record, ended, gated=gated), force_stop)
+    await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
     ui.notify(RunEnded(closed, title, ended.duration_seconds))
 
 
@@ -76,19 +78,28 @@ def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
-    """Remove the references of runs whose records have what they brought. Raises GitError."""
+    """Remove the references of runs whose records have what they brought; what came too late is kept here.
+
+    Raises GitError.
+    """
     there = list_refs(workspace.repo, cluster.remote, ALL_REFS)
-    known = {
-        run.id
-        for history in workspace.store.records.histories().values()
-        for run in history.runs
-        if run.cluster and run.status is not RunStatus.RUNNING
-        if run.terminal_reason is not TerminalReason.WORKER_LOST or run.superseded_at is not None
-    }
-    refs = [ref for ref in there if RunId(ref.split("/")[3]) in known]
-    if refs:
-        push(workspace.repo, cluster.remote, dict.fromkeys(refs, ""))
-        delete_here(workspace.repo, refs)
+    runs = (run for history in workspace.store.records.histories().values() for run in history.runs)
+    ended = [run for run in runs if run.cluster and run.status is not RunStatus.RUNNING]
+    lost = {run.id for run in ended if run.terminal_reason is TerminalReason.WORKER_LOST}
+    given_up = {run.id for run in ended if run.id in lost and run.superseded_at is not None}
+    known = {run.id for run in ended} - lost | given_up
+    for run_id in given_up:
+        if (end := RunRefs.of(run_id).end) in there:
+            fetch(workspace.repo, cluster.remote, [end])
+            keep_commit(workspace.repo, run_id, there[end])
+    _remove(cluster, workspace, [ref for ref in there if RunId(ref.split("/")[3]) in known])
+
+
+def _remove(cluster: Cluster, workspace: Workspace, refs: Iterable[str]) -> None:
+    there = [ref for ref in list_refs(workspace.repo, cluster.remote, ALL_REFS) if ref in set(refs)]
+    if there:
+        push(workspace.repo, cluster.remote, dict.fromkeys(there, ""))
+        delete_here(workspace.repo, there)
 
 
 async def clear_quietly(cluster: Cluster, workspace: Workspace, ui: UserInterface) -> None:

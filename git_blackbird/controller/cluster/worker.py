@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.controller.cluster.orders import read_order
-from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run
+from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.config.config import Config
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AGENT = "agent"
 _AGAIN_SECONDS = 2.0
+_ENDING_SECONDS = 60.0
 
 
 def resource_of(agent: str) -> str:
@@ -130,6 +131,8 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
         reaper = Reaper()
         place = RunPlace(environment, options.folder, options.name, {}, reaper)
         versions = await asyncio.to_thread(lambda: dict(_usable(environment, place.clone("", ()).config)))
+        for text in await asyncio.to_thread(lambda: list(send_left(place))):
+            say(text)
         _host = Host(options, place, versions, say)
         try:
             await _serve(_host)
@@ -138,7 +141,8 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
                 state.stop()
             if _host.runs:
                 say("stopping the agents at work")
-                await asyncio.wait(list(_host.runs.values()))
+                # What cannot be sent by then is sent when this worker is started again.
+                await asyncio.wait(list(_host.runs.values()), timeout=_ENDING_SECONDS)
             reaper.close()
 
 

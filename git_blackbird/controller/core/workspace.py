@@ -51,6 +51,7 @@ class Workspace:
             no_input=self.no_input,
             jobs=config.execution.jobs if "execution.jobs" in names else None,
             worktrees=config.execution.worktrees if "execution.worktrees" in names else None,
+            cluster=config.cluster.address if "cluster.address" in names else None,
         )
 
     @property

@@ -18,6 +18,7 @@ class CallOptions(NamedTuple):
     no_input: bool = False
     jobs: int | None = None
     worktrees: bool | None = None
+    cluster: str | None = None
 
     def for_verb(self, verb: str) -> str:
         """Format the options that a command takes, each with a leading space."""
@@ -28,6 +29,7 @@ class CallOptions(NamedTuple):
             "agent": self.agent and f"--agent {shell_word(self.agent)}",
             "jobs": self.jobs and f"--jobs {self.jobs}",
             "worktrees": {True: "--worktrees", False: "--no-worktrees", None: None}[self.worktrees],
+            "cluster": self.cluster and f"--cluster {shell_word(self.cluster)}",
             "no_input": "--no-input" if self.no_input else None,
         }
         return "".join(f" {options[name]}" for name in _OPTIONS_OF.get(verb, ()) if options[name])
@@ -35,10 +37,10 @@ class CallOptions(NamedTuple):
 
 NO_OPTIONS = CallOptions()
 _OPTIONS_OF = {
-    "execute": ("jobs", "worktrees", "stop", "reviews", "agent", "no_input"),
-    "resume": ("stop", "reviews", "no_input"),
-    "resume --all": ("stop", "reviews", "no_input"),
-    "restart": ("stop", "reviews", "agent", "no_input"),
+    "execute": ("jobs", "worktrees", "cluster", "stop", "reviews", "agent", "no_input"),
+    "resume": ("cluster", "stop", "reviews", "no_input"),
+    "resume --all": ("cluster", "stop", "reviews", "no_input"),
+    "restart": ("cluster", "stop", "reviews", "agent", "no_input"),
     "review run": ("agent", "no_input"),
 }
 
