@@ -31,11 +31,13 @@ EXCEPTIONS = {"cli/commands/status_list.py": {"tui"}}
 TERMINAL_LIBRARIES = {"click", "questionary", "prompt_toolkit", "rich", "textual"}
 KEPT_IN = {
     **{name: {"cli", "tui"} for name in TERMINAL_LIBRARIES},
+    "dask": {"controller"},
+    "distributed": {"controller"},
     "psutil": {"agents"},
     "pygit2": {"git"},
     "subprocess": {"git", "agents"},
 }
-LATE = {"asyncio", "psutil", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
+LATE = {"asyncio", "dask", "distributed", "psutil", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
 READERS = ("status_list", "show", "runs", "config")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
