@@ -37,7 +37,17 @@ KEPT_IN = {
     "pygit2": {"git"},
     "subprocess": {"git", "agents"},
 }
-LATE = {"asyncio", "dask", "distributed", "psutil", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
+LATE = {
+    "asyncio",
+    "dask",
+    "distributed",
+    "psutil",
+    "pygit2",
+    "questionary",
+    "prompt_toolkit",
+    "rich",
+    "textual",
+}
 READERS = ("status_list", "show", "runs", "config")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -145,6 +145,7 @@ def test_the_manual_has_its_examples_first() -> None:
 OF_OTHER_PROGRAMS = {
     *("--git", "--mirror", "--check", "--version", "--session-id", "--resume", "--end-of-options"),
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto", "--ours", "--theirs"),
+    *("--host", "--port"),
 }
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("*.md")))
 

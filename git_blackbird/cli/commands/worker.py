@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.cluster.extra import require_extra
-from git_blackbird.controller.cluster.worker import WorkerOptions, serve
+from git_blackbird.controller.cluster.worker import WITH_PARENT, WorkerOptions, serve
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.sanitize import clean_line
 
@@ -16,14 +16,14 @@ _FOLDER = "git-blackbird/worker"
 
 
 def worker(
-    call: CommandContext, *, address: str, slots: int, name: str | None, folder: str | None, with_parent: bool
+    call: CommandContext, *, address: str, slots: int, name: str | None, folder: str | None
 ) -> ExitCode:
     require_extra()
     environ = call.environment.environ
     cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "")) / ".cache")
     place = call.environment.cwd / (folder or cache / _FOLDER)
     options = WorkerOptions(address, name or socket.gethostname(), place, slots)
-    asyncio.run(_serve(call, options, with_parent=with_parent))
+    asyncio.run(_serve(call, options, with_parent=bool(environ.get(WITH_PARENT))))
     return ExitCode.OK
 
 

@@ -241,5 +241,4 @@ worker = CommandSpec(
         metavar="D",
         help="Where clones and worktrees are; ~/.cache/git-blackbird/worker when not given.",
     ),
-    Option(["--with-parent"], is_flag=True, hidden=True),
 )

@@ -20,9 +20,10 @@ from git_blackbird.controller.cluster.orders import (
     read_step,
     write_order,
 )
-from git_blackbird.controller.cluster.results import fetch_end
+from git_blackbird.controller.cluster.results import fence_owner, fetch_end
 from git_blackbird.controller.cluster.worker import (
     AGENT,
+    WITH_PARENT,
     make_here,
     resource_of,
     stop_events,
@@ -205,12 +206,11 @@ async def _local(workspace: Workspace, count: int) -> AsyncIterator[str]:
                         *command,
                         "--dir",
                         str(place),
-                        "--with-parent",
                         cwd=place,
                         stdin=asyncio.subprocess.PIPE,
                         stdout=log,
                         stderr=log,
-                        env=dict(workspace.repo.environ),
+                        env={**workspace.repo.environ, WITH_PARENT: "1"},
                         start_new_session=True,
                     )
                 )
@@ -238,6 +238,7 @@ class RemoteRun:
     begin: AgentStart
     pinned: str | None
     is_ordered: bool = False
+    has_ended: bool = False
     worker: str | None = None
     fields: RunFields = field(default_factory=lambda: RunFields(cluster=True))
 
@@ -485,9 +486,14 @@ class _Follower:
 
     async def _result(self, end: RunEnd | None) -> ProcessResult:
         remote, run = self._remote, self._remote.run
+        workspace = remote.context.workspace
+        if end is None and remote.worker is None and not self._is_interrupted:
+            # Home may have been killed before it heard who has the run.
+            owner = await run_in_thread(lambda: fence_owner(workspace, run, self._cluster.remote))
+            remote.worker = owner
         seconds = asyncio.get_running_loop().time() - self._began
         if end is not None:
-            remote.worker = end.worker
+            remote.has_ended, remote.worker = True, end.worker
         remote.fields = RunFields(cluster=True, worker=remote.worker)
         if end is not None and end.result is not None:
             for note in end.notes:

@@ -4,7 +4,7 @@ import logging
 
 from git_blackbird.errors import UnusableError
 
-_INSTALL = "pip install 'git-blackbird[cluster]'"
+_MISSING = "a cluster needs Dask, which is not installed: pip install 'git-blackbird[cluster]'"
 
 
 def require_extra() -> None:
@@ -12,6 +12,6 @@ def require_extra() -> None:
     try:
         import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
     except ImportError as error:
-        raise UnusableError("a cluster needs Dask, which is not installed", hint=_INSTALL) from error
+        raise UnusableError(_MISSING) from error
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -44,6 +44,7 @@ from git_blackbird.git.worktree.linked import (
     remove_worktree,
 )
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
+from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
@@ -215,7 +216,8 @@ def send_left(place: RunPlace) -> Iterator[str]:
             _send_end(workspace, kept)
             yield f"sent home what is left of run {kept.order.request.run_id}"
         except FencedError as error:
-            yield error.message
+            keep_commit(workspace.repo, kept.order.request.run_id, kept.end or "")
+            yield f"{error.message}; what it left is kept in {workspace.repo.top}"
         except (BlackbirdError, OSError, ValueError) as error:
             yield f"{file} stays: {error}"
             continue

@@ -5,6 +5,7 @@ from git_blackbird.controller.cluster.remote_run import END, FILES, STDERR, STDO
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import log_paths
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
@@ -37,6 +38,16 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
     for commit in made:
         _keep_commits(workspace.repo, run, commit)
     return end
+
+
+def fence_owner(workspace: Workspace, run: Run, remote: str) -> str | None:
+    """Return the worker that has a run; None while none has. Raises GitError."""
+    ref = RunRefs.of(run.id).fence
+    if ref not in list_refs(workspace.repo, remote, ref):
+        return None
+    fetch(workspace.repo, remote, [ref])
+    subject = workspace.repo.git("log", "-1", "--format=%s", *revisions(ref)).out.decode(errors="replace")
+    return subject.rpartition(" ")[0]
 
 
 def _write_files(workspace: Workspace, run: Run, head: str) -> None:

@@ -54,7 +54,12 @@ async def _take_up(
     inform(ui, f"{run.task_id}: taking up run {run.id}, which a worker made or makes", run.task_id)
     context = RunContext(place, agent, "", ui, set(), elsewhere=cluster)
     child = RemoteRun(
-        cluster, context, AgentStart(run, title, recorded_assignment(workspace, run)), None, is_ordered=True
+        cluster,
+        context,
+        AgentStart(run, title, recorded_assignment(workspace, run)),
+        None,
+        is_ordered=True,
+        worker=run.worker,
     )
     ended = await child.follow(
         agent.parser(child.begin.request),
@@ -69,7 +74,8 @@ async def _take_up(
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.with_fields(child.fields)
     closed = await finish_in_thread(lambda: close_run(place, ui, record, ended, gated=gated), force_stop)
-    await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
+    if child.has_ended:
+        await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
     ui.notify(RunEnded(closed, title, ended.duration_seconds))
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from distributed import Client, Worker
 
 AGENT = "agent"
+# In the environment of a worker that ends with the call that started it, whose pipe is its standard input.
+WITH_PARENT = "BLACKBIRD_WORKER_OF_CALL"
 _AGAIN_SECONDS = 2.0
 _ENDING_SECONDS = 60.0
 

@@ -1,0 +1,201 @@
+"""Agents on the workers of a Dask scheduler, each worker with a home and a clone of its own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.agents.process import signals
+from git_blackbird.errors import ExitCode
+from tests.support import commit, git
+from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
+
+WORKERS = ("one", "two", "three")
+# Two tasks of each layer wait for those of the layer before.
+TASKS = {f"t{number}": (f"t{number - 3}",) if number > 3 else () for number in range(1, 13)}
+
+
+def eventually(holds: Callable[[], object], said: Callable[[], str] = str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, said()
+        time.sleep(0.05)
+
+
+@dataclass
+class Machines:
+    """A scheduler and its workers, as processes that can be killed, stopped and started again."""
+
+    place: Path
+    port: int
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def schedule(self) -> None:
+        """Start the scheduler."""
+        environ = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        options = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self._start("scheduler", ("-m", "distributed.cli.dask_scheduler", *options), environ)
+
+    def work(self, name: str) -> None:
+        """Start a worker."""
+        home = self.place / name / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        folder = str(self.place / name / "work")
+        options = ("--name", name, "--dir", folder)
+        self._start(name, ("-m", "git_blackbird", "worker", self.address, *options), {"HOME": str(home)})
+
+    def _start(self, name: str, args: Sequence[str], environ: dict[str, str]) -> None:
+        with (self.place / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, *args],
+                cwd=self.place,
+                env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self, name: str) -> None:
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def said(self, name: str) -> str:
+        return (self.place / f"{name}.log").read_text(errors="replace")
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    place = tmp_path / "machines"
+    place.mkdir()
+    machines = Machines(place, port)
+    machines.schedule()
+    for name in WORKERS:
+        machines.work(name)
+    try:
+        yield machines
+    finally:
+        for process in machines.processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+            process.terminate()
+        for process in machines.processes.values():
+            process.wait(PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    return Trial(repo)
+
+
+def agent(signs: Path) -> str:
+    """Return a command that notes its start, and works once it is told to."""
+    note = f'echo "$BLACKBIRD_RUN_ID $BLACKBIRD_TASK_ID $PWD" >>{signs}/starts; '
+    wait = f'until [ -e {signs}/go ] || [ -e "{signs}/go-$BLACKBIRD_TASK_ID" ]; do sleep 0.05; done; '
+    return f"cat >/dev/null; {note}{wait}echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt"
+
+
+def starts(signs: Path) -> list[tuple[str, str, str]]:
+    with contextlib.suppress(FileNotFoundError):
+        lines = (signs / "starts").read_text().splitlines()
+        return [(run, task, place) for run, task, place in map(str.split, lines)]
+    return []
+
+
+def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_path: Path) -> None:
+    trial.plan({"one": (), "two": (), "three": ("one", "two")})
+    trial.command(agent(tmp_path))
+    (tmp_path / "go").touch()
+    said = trial.expect(0, "execute", "--no-input", "--cluster", "local:2")
+    assert set(trial.statuses().values()) == {"done"}
+    assert git(trial.repo, "status", "--short").split()[1::2] == ["one.txt", "three.txt", "two.txt"]
+    records = [record for task in ("one", "two", "three") for record in trial.records(task)]
+    assert sorted(record["id"] for record in records) == sorted(run for run, _, _ in starts(tmp_path))
+    assert {record["worker"] for record in records} <= {"local-1", "local-2"}
+    assert "one is worked on by local-" in said
+    assert git(trial.repo, "for-each-ref", "refs/blackbird/cluster") == ""
+
+
+def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path) -> None:
+    trial.plan({"one": ()})
+    missing = tmp_path / "distributed"
+    missing.mkdir()
+    (missing / "__init__.py").write_text("raise ImportError\n")
+    trial.environ["PYTHONPATH"] = f"{tmp_path}:{ROOT}"
+    for command in (("execute", "--no-input", "--cluster", "local:2"), ("worker", "tcp://127.0.0.1:1")):
+        said = trial.expect(ExitCode.UNUSABLE, *command)
+        assert said == (
+            "fatal: a cluster needs Dask, which is not installed: pip install 'git-blackbird[cluster]'\n"
+        )
+
+
+def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machines, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(trial.repo, "remote", "add", "origin", f"file://{remote}")
+    trial.plan(TASKS)
+    trial.command(agent(tmp_path))
+    trial.configure({"cluster.address": machines.address})
+    eventually(lambda: all("connected to" in machines.said(name) for name in WORKERS))
+    home = trial.start("execute", "--no-input")
+    eventually(lambda: len(starts(tmp_path)) == 3)
+    at_work = {
+        Path(place).relative_to(machines.place).parts[0]: (run, task) for run, task, place in starts(tmp_path)
+    }
+    assert set(at_work) == set(WORKERS)
+
+    # The home is killed, the scheduler started again, and the remote refuses what workers push.
+    home.kill()
+    home.communicate()
+    machines.kill("scheduler")
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    (tmp_path / f"go-{at_work['one'][1]}").touch()
+    eventually(lambda: "trying again" in machines.said("one"), partial(machines.said, "one"))
+    machines.schedule()
+    hook.unlink()
+    eventually(
+        lambda: f"run {at_work['one'][0]} of" in machines.said("one").rpartition("begins")[2],
+        partial(machines.said, "one"),
+    )
+
+    # One worker is killed with its agent, another stands still for a while.
+    machines.kill("two")
+    eventually(lambda: not signals.marked(at_work["two"][0]))
+    machines.processes["three"].send_signal(signal.SIGSTOP)
+    home = trial.start("execute", "--no-input")
+    machines.processes["three"].send_signal(signal.SIGCONT)
+    (tmp_path / "go").touch()
+    said, _ = home.communicate(timeout=PATIENCE_SECONDS)
+    assert f"worker two is gone; run {at_work['two'][0]} is paused" in said
+    assert trial.statuses()[at_work["two"][1]] == "waiting_user"
+
+    machines.work("two")
+    eventually(lambda: "sent home what is left" in machines.said("two"), partial(machines.said, "two"))
+    eventually(lambda: "connected to" in machines.said("two").rpartition("sent home")[2])
+    said = trial.expect(0, "execute", "--no-input")
+    assert set(trial.statuses().values()) == {"done"}, said
+    runs = [run for run, _, _ in starts(tmp_path)]
+    assert len(runs) == len(set(runs)) == len(TASKS) + 1
+    assert git(trial.repo, "status", "--short").split()[1::2] == sorted(f"{task}.txt" for task in TASKS)
+    assert not any(map(signals.marked, runs))
+    assert git(remote, "for-each-ref") == ""
