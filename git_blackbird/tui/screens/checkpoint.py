@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.widgets import ContentSwitcher, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Drafts
@@ -16,6 +16,7 @@ from git_blackbird.messages.display.checkpoint import (
     checkpoint_facts,
     render_overview,
 )
+from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
@@ -37,7 +38,7 @@ from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
-from git_blackbird.tui.widgets.line_view import to_content
+from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.mention_editor import PathLister
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
@@ -46,6 +47,8 @@ _DIFF_KEYS = "c comments, v range, / searches, ][ files, nN hunks, m read, o lea
 _AFTER_REQUEST = ", i since your request, I all"
 _STACKED_BELOW = 80
 _SHORT_BELOW = 18
+_READ_KEY = "Mark the file as read and go on to the next; on a read file, take the mark away"
+_REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
 
 
 class CheckpointScreen(ScrollsText, Modal[Reply]):
@@ -64,7 +67,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
         Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
         Binding("y", "app.copy", "Copy the path and line, or the file's path", show=False),
-        Binding("m", "mark_read", "Mark the file as read, or unread", show=False),
+        Binding("right_curly_bracket", "in_diff('note(1)')", "Next comment or finding", show=False),
+        Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
+        Binding("m", "mark_read", _READ_KEY, show=False),
         Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
         *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
     ]
@@ -88,8 +93,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         # The files of the whole change, also while only what changed since the request is shown.
         self._change: Sequence[FilePatch] = ()
         self._files = FileList(marks, id="files")
-        self._diff = DiffPane(id="diff")
-        self._overview = VerticalScroll(id="overview")
+        self._diff = DiffPane(id="diff", look=marks.look)
+        self._overview = TextPane(id="overview")
 
     def compose(self) -> ComposeResult:
         task = self.checkpoint.task
@@ -99,9 +104,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         with Container(id="review"):
             yield self._files
             with ContentSwitcher(id="view", initial="overview"):
-                with self._overview:
-                    yield Static(to_content(render_overview(self.checkpoint)), markup=False)
+                yield self._overview
                 yield self._diff
+        yield self._files.search_field
         yield ChoiceRow(self._items(), self._index_of(self.checkpoint.preselected))
         yield Static(self._keys, classes="keys", markup=False)
 
@@ -142,8 +147,13 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
     def _show_comments(self) -> None:
-        """Show which files have comments."""
-        self._files.show_comments(comment.path for comment in self._comments.items)
+        """Show which files have comments, and list those that are not sent."""
+        unsent, since = self._comments.items, self.checkpoint.since_request
+        before = () if since is None else since.comments
+        self._files.show_comments(
+            (comment.path for comment in unsent), (outcome.comment.path for outcome in before)
+        )
+        self._overview.show(render_overview(self.checkpoint, unsent), self.checkpoint.run.id)
 
     def on_descendant_focus(self) -> None:
         """Name the keys of what has the focus."""
@@ -157,7 +167,15 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             self._show_overview()
             self.set_focus(self._choices)
         else:
+            if kept := len(self._comments.items):
+                verb = "is" if kept == 1 else "are"
+                self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide", markup=False)
             self.dismiss_once(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the page keys to the list of files."""
+        del parameters
+        return action != "scroll" or self.focused is not self._files
 
     def on_resize(self) -> None:
         """Put files and diff beside each other, or one above the other where there are few columns."""
@@ -223,7 +241,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
         suggestion = self.checkpoint.suggested_request
         draft = self._drafts.request(self.checkpoint.run, suggestion)
-        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion)
+        remark = "" if self.checkpoint.since_request is None else _REPEATED
+        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion, remark=remark)
         await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:
@@ -325,5 +344,5 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             super().action_scroll_to(end)
 
     @property
-    def read_widget(self) -> VerticalScroll | DiffView:
+    def read_widget(self) -> TextPane | DiffView:
         return self._diff.view if self._is_diff_shown else self._overview

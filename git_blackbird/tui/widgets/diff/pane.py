@@ -26,19 +26,8 @@ from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
+from git_blackbird.tui.widgets.diff.rows import DiffLook
 from git_blackbird.tui.widgets.diff.view import DiffView
-
-KEYS = (
-    ("j k up down", "move; also pgup, pgdn, home, end"),
-    ("n N", "next and previous hunk"),
-    ("] [", "next and previous file"),
-    ("/", "search; enter and f3 go to the next match, backspace to the one before, esc ends it"),
-    ("z Z", "fold the file, or all files"),
-    ("w", "wrap long lines; else left and right scroll them"),
-    ("s", "old and new side by side, from 140 columns"),
-    ("c", "comment the line, or the range begun with v or shift+up and shift+down"),
-)
-"""For the help."""
 
 
 class DiffPane(Vertical):
@@ -71,12 +60,12 @@ class DiffPane(Vertical):
             self.pane = pane
             self.comment = comment
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str, look: DiffLook | None = None) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
-        self._view = DiffView()
+        self._view = DiffView(look)
         self._pair: TreePair | None = None
         self._file: FilePatch | None = None
 
@@ -189,6 +178,9 @@ class DiffPane(Vertical):
         self._tell("" if patch.files else "nothing was changed")
 
     def on_diff_rows_moved(self) -> None:
+        if self.shown and not self._view.needle and self._view.mark is None:
+            # It was about where the cursor is no more.
+            self._tell("")
         if self.file is not self._file:
             self._file = self.file
             self.post_message(self.FileChanged(self, self._file))
