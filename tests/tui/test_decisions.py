@@ -243,12 +243,12 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
         await see(app, pilot, "1 + one")
         # Marked as read, a file is followed by the next one.
         await pilot.press("m", "o")
-        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "✗ A b.txt ")
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("d")
         # What was marked is kept.
-        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "✗ A b.txt ")
         await pilot.press("tab", "end")
         await see(app, pilot, "1 + other")
         await pilot.press("2", "enter")

@@ -44,8 +44,9 @@ _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
 _LONGEST_CRITERION = 400
 _LONGEST_QUOTED = 400
-_MAX_TASK_LINES = 12
-_LONGEST_TASK_TEXT = 20_000
+# What they leave out is with the task; what was done comes below them.
+_MAX_TASK_LINES = 6
+_LONGEST_TASK_TEXT = 600
 _LONGEST_PATH = 1000
 
 
@@ -136,10 +137,13 @@ def _task(task: Task) -> Iterator[StyledLine]:
 def _texts_of(task: Task) -> Iterator[StyledLine]:
     """Show the beginnings of what the task says."""
     for title, text in (("Description:", task.description), ("Prompt:", task.prompt)):
-        lines = strip_controls(text[:_LONGEST_TASK_TEXT]).strip().splitlines()
+        whole = strip_controls(text).strip()
+        lines = whole[:_LONGEST_TASK_TEXT].splitlines()[:_MAX_TASK_LINES]
         if lines:
             yield StyledLine(title, Style.HEADING)
-            yield from _first(map(_kept_indent, lines), _MAX_TASK_LINES)
+            yield from (StyledLine(f"  {_kept_indent(line)}") for line in lines)
+        if left := len(whole) - len("\n".join(lines)):
+            yield StyledLine(f"  ({left} more characters)", Style.FAINT)
 
 
 def _unsent(comments: Iterable[ReviewComment]) -> Iterator[StyledLine]:

@@ -23,7 +23,7 @@ OVERVIEW = 0
 """The line above the files."""
 _LETTERS = {"added": "A", "deleted": "D", "renamed": "R", "copied": "C"}
 _READ, _LEFT_OUT, _UNREAD, _COMMENTED = "✓", "✗", " ", "*"
-_SCROLL_BAR_COLUMNS = 1
+_SIGN_COLUMNS, _SCROLL_BAR_COLUMNS = 4, 1
 _LEAST_COLUMNS = 32
 _MOST_PERCENT = 38
 _FEWEST_PATH_COLUMNS = 8
@@ -67,6 +67,7 @@ class FileList(OptionList):
         self.search_field = FileSearch(self)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
+        self._added_columns = self._removed_columns = 0
         self._commented: Counter[str] = Counter()
         self._commented_before: frozenset[str] = frozenset()
         self.add_options(self._rows())
@@ -86,6 +87,9 @@ class FileList(OptionList):
         """Show the files of a diff, unless they are shown already."""
         if files is not self._files:
             self._files = files
+            # Counts stand below each other, each with its sign and a space before it.
+            self._added_columns = len(f" +{max((file.additions for file in files), default=0)}")
+            self._removed_columns = len(f" -{max((file.deletions for file in files), default=0)}")
             self.show_marks()
             # They may need another width.
             self.refresh(layout=True)
@@ -134,7 +138,8 @@ class FileList(OptionList):
         del container
         most = max(_LEAST_COLUMNS, viewport.width * _MOST_PERCENT // 100)
         paths = (cell_len(render_path(file.path)) for file in self._files)
-        needed = max(paths, default=0) + len(_UNREAD) * 4 + sum(self._count_columns) + _SCROLL_BAR_COLUMNS
+        counts = self._added_columns + self._removed_columns
+        needed = _SIGN_COLUMNS + max(paths, default=0) + counts + _SCROLL_BAR_COLUMNS
         return max(_LEAST_COLUMNS, min(needed, most))
 
     def on_resize(self, event: events.Resize) -> None:
@@ -159,19 +164,12 @@ class FileList(OptionList):
         for file in self._files:
             yield Option(self._line(file, width))
 
-    @property
-    def _count_columns(self) -> tuple[int, int]:
-        """The columns for added and removed lines, each with its sign and a space before it."""
-        added = max((file.additions for file in self._files), default=0)
-        removed = max((file.deletions for file in self._files), default=0)
-        return len(f" +{added}"), len(f" -{removed}")
-
     def _line(self, file: FilePatch, width: int) -> Text:
         is_commented = file.path in self._commented or file.path in self._commented_before
         mark = self._marks.mark(file.path)
         begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
-        added, removed = self._count_columns
-        stat = f"+{file.additions}".rjust(added) + f"-{file.deletions}".rjust(removed)
+        added, removed = f"+{file.additions}", f"-{file.deletions}"
+        stat = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
         room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
         path = Text(_shortened(render_path(file.path), room))
         if mark == _LEFT_OUT:
