@@ -46,7 +46,7 @@ _LONGEST_CRITERION = 400
 _LONGEST_QUOTED = 400
 # What they leave out is with the task; what was done comes below them.
 _MAX_TASK_LINES = 6
-_LONGEST_TASK_TEXT = 600
+_LONGEST_TASK_TEXT = 400
 _LONGEST_PATH = 1000
 
 
@@ -117,9 +117,9 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         checkpoint = replace(checkpoint, summary=checkpoint.summary.model_copy(update={"cut": ()}))
     return [
         *_task(checkpoint.task),
-        *_texts_of(checkpoint.task),
         *_outcome(checkpoint),
         *_unsent(unsent),
+        *_texts_of(checkpoint.task),
         *_findings(checkpoint),
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
