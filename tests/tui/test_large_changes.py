@@ -63,21 +63,24 @@ def test_the_list_of_files_keeps_one_row_for_each_and_is_gone_through(planned: P
         await see(app, pilot, "1 of 40 read")
         assert current() == PATHS[1]
         # With the focus, the list has the page keys for itself.
-        await pilot.press("shift+tab", "pagedown")
-        assert current() == PATHS[1 + len(shown)]
+        await pilot.press("shift+tab")
+        await see(app, pilot, "enter goes to what is shown, / finds a name", "}{ comments")
+        page = len(rows_of(app))
+        await pilot.press("pagedown")
+        assert current() == PATHS[1 + page]
         await pilot.press("end")
         assert current() == PATHS[-1]
         await see(app, pilot, "file 40 of 40")
         await pilot.press("home")
         assert current() == PATHS[0]
         await pilot.press("slash", *"r_1")
-        await see(app, pilot, "10 of 40 files", "file 11 of 40")
+        await see(app, pilot, "10 of 40 files", "file 11 of 40", "enter stays there, down the next one,")
         await pilot.press("down", "enter")
         assert current() == PATHS[11]
         await pilot.press("slash", *"39", "escape")
         assert current() == PATHS[11]
         await pilot.press("question_mark")
-        await see(app, pilot, "Search a file by its name", "Page up")
+        await see(app, pilot, "Search a file by its name", "Next comment or finding", "Page up")
         await pilot.press("slash", *"mark")
         await see(app, pilot, "on a read file, take the mark away")
 

@@ -34,9 +34,6 @@ class RequestScreen(Modal[str]):
             yield Static(self._remark, classes="remark", markup=False)
         yield MentionEditor(self._path_lister, self._first_text)
 
-    def insert(self, text: str) -> None:
-        self.query_one(MentionEditor).insert(text)
-
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep every keystroke in the draft: a decision from another terminal closes this screen."""
         if self._draft.text or event.text_area.text != self._first_text:

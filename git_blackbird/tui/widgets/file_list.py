@@ -46,6 +46,11 @@ class ReviewMarks:
             return _LEFT_OUT
         return _READ if path in self.read else _UNREAD
 
+    def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
+        """Return the paths of the files that are not left out; a renamed one has two."""
+        kept = (file for file in files if file.path not in self.left_out)
+        return tuple(path for file in kept for path in (file.path, file.old_path) if path is not None)
+
 
 class FileList(OptionList):
     """Lists "Overview" and the files of a diff; the marks are changed by the screen."""
@@ -189,10 +194,7 @@ class FileSearch(SingleLineInput):
     ]
 
     def __init__(self, files: FileList) -> None:
-        super().__init__(
-            placeholder="part of a file's name; down the next one, enter stays there, esc goes back",
-            classes="diff-search",
-        )
+        super().__init__(placeholder="part of a file's name", classes="diff-search")
         self.display = False
         self._files = files
         self._start = OVERVIEW

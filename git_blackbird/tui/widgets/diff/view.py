@@ -15,7 +15,6 @@ from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 _SHIFT_COLUMNS = 8
 _PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
 _IN_NAMES = "in file names"
-_RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 
 
 class DiffView(DiffRows):
@@ -38,10 +37,10 @@ class DiffView(DiffRows):
         Binding("Z", "fold_all", "Fold all files", show=False),
         Binding("w", "wrap", "Wrap lines", show=False),
         Binding("s", "split", "Side by side", show=False),
-        Binding("v", "range", "Range", show=False),
+        Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
-        Binding("c", "comment", "Comment", show=False),
+        Binding("c", "comment", "Comment the line or the range", show=False),
         Binding("right_curly_bracket", "note(1)", "Next comment or finding", show=False),
         Binding("left_curly_bracket", "note(-1)", "Comment or finding before", show=False),
         Binding("enter,f3", "match(1)", "Next match", show=False),
@@ -90,8 +89,12 @@ class DiffView(DiffRows):
         """Begin a range at the line under the cursor, or give it up."""
         row = self.row
         self.mark = None if row is None or self.mark is not None else row.line
-        self._tell("" if self.mark is None else _RANGE_KEYS)
+        self._range_changed()
+
+    def _range_changed(self) -> None:
         self.refresh()
+        # What esc does depends on it.
+        self.refresh_bindings()
 
     def action_extend(self, rows: int) -> None:
         """Begin a range if there is none, and move its end."""
@@ -105,10 +108,9 @@ class DiffView(DiffRows):
         if row is None:
             return
         first = row.line if self.mark is None else self.mark
-        if self.mark is not None:
-            self.action_range()
+        self.mark = None
         self.post_message(self.CommentWanted(first, row.line))
-        self.refresh()
+        self._range_changed()
 
     @property
     def copied_text(self) -> str:
@@ -206,6 +208,7 @@ class DiffView(DiffRows):
         self.needle = needle if any(map(str.isupper, needle)) else needle.lower()
         self.matches = tuple(self._lines_with(self.needle)) if needle else ()
         self.repaint()
+        self.refresh_bindings()
         if needle:
             row = self.row
             self._go_to_match(next((line for line in self.matches if row and line >= row.line), None))
