@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from textual.binding import ActiveBinding, Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -42,31 +42,69 @@ def help_lines(task_id: str | None) -> Iterator[StyledLine]:
 
 
 class ScreenKey(NamedTuple):
-    """A key that works on a screen now, as it is called there."""
+    """A key that works on a screen now: what it is called, and what it does there."""
 
     name: str
+    text: str
     binding: Binding
 
 
+@runtime_checkable
+class DescribesKeys(Protocol):
+    """A screen on which what a key does depends on what is shown."""
+
+    def describe_key(self, action: str) -> str | None:
+        """Say what an action does now; None where the description of its binding is true."""
+
+
+_PLAIN = frozenset(
+    {
+        *(
+            "choose",
+            "select",
+            "move",
+            "page",
+            "end",
+            "shift",
+            "jump",
+            "scroll",
+            "scroll_to",
+            "first",
+            "last",
+            "cursor_up",
+        ),
+        *("cursor_down", "page_up", "page_down", "scroll_up", "scroll_down", "scroll_left", "scroll_right"),
+        *("scroll_home", "scroll_end", "page_left", "page_right"),
+    }
+)
+"""Actions that everyone finds without being told; they are listed last."""
 _NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "ctrl+c", "super+c", "tab", "shift+tab"})
 
 
 def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:
     """Yield the keys that have a meaning on a screen or for what has the focus there, each meaning once."""
-    told: dict[str, list[ActiveBinding]] = {}
-    for active in screen.active_bindings.values():
-        text = active.binding.description
+    told: dict[str, list[Binding]] = {}
+    for active in sorted(screen.active_bindings.values(), key=_is_plain):
+        text = _described(screen, active.binding)
         if text and active.enabled and active.binding.key not in _NOT_LISTED:
-            told.setdefault(text, []).append(active)
-    for alike in told.values():
-        names = " ".join(screen.app.get_key_display(active.binding) for active in alike)
-        yield ScreenKey(names, alike[0].binding)
+            told.setdefault(text, []).append(active.binding)
+    for text, alike in told.items():
+        yield ScreenKey(" ".join(map(screen.app.get_key_display, alike)), text, alike[0])
+
+
+def _is_plain(active: ActiveBinding) -> bool:
+    return active.binding.action.partition("(")[0] in _PLAIN
+
+
+def _described(screen: Screen[object], binding: Binding) -> str:
+    said = screen.describe_key(binding.action) if isinstance(screen, DescribesKeys) else None
+    return said or binding.description
 
 
 def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
     """Yield the keys of a screen and of what has the focus on it."""
     for key in keys_on(screen):
-        yield StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.binding.description}")
+        yield StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
     yield StyledLine("")
     yield StyledLine(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
     yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
@@ -140,7 +178,7 @@ class ActionProvider(Provider):
         """Yield what the keys of the screen do."""
         for key in keys_on(self.screen):
             perform = partial(self.app.simulate_key, key.binding.key)
-            yield _Found(key.binding.description, key.binding.description, perform, key.name)
+            yield _Found(key.text, key.text, perform, key.name)
 
     @property
     def _context(self) -> AppContext:

@@ -344,13 +344,13 @@ class BlackbirdApp(AppContext):
     def action_copy(self) -> None:
         """Copy what has the focus, by the terminal (OSC 52)."""
         nodes = () if self.focused is None else self.focused.ancestors_with_self
-        text = next((node.copied_text for node in nodes if isinstance(node, Copies)), "")
+        text = next(filter(None, (node.copied_text for node in nodes if isinstance(node, Copies))), "")
         if text:
             self.copy_to_clipboard(text)
             first, *more = text.splitlines()
             self.notify(f"copied: {first[:60]}" + (f" and {len(more)} lines" if more else ""), markup=False)
         else:
-            self.notify("there is nothing to copy here", severity="warning")
+            self.notify("there is nothing to copy here; tab goes to what there is", severity="warning")
 
     async def action_help(self) -> None:
         await self.commands.help(self.current)

@@ -27,6 +27,7 @@ from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.widgets.diff.rows import DiffLook
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 if TYPE_CHECKING:
@@ -74,10 +75,12 @@ class AppContext(ThemedApp, InputGuard):
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
         self._review_marks: dict[TreePair, ReviewMarks] = {}
+        self._diff_look = DiffLook()
 
     def review_marks(self, change: TreePair | None) -> ReviewMarks:
         """Return what was marked in a change, which is kept until the application quits."""
-        return ReviewMarks() if change is None else self._review_marks.setdefault(change, ReviewMarks())
+        marks = ReviewMarks(look=self._diff_look)
+        return marks if change is None else self._review_marks.setdefault(change, marks)
 
     @property
     def view_state(self) -> ViewState | None:

@@ -127,12 +127,45 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
         await wait_for(pilot, lambda: "@@ -0,0 +1,2 @@" in screen_text(app))
         await pilot.press("escape", "6", "enter")
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
-        await pilot.press("i")
+        # Asked for again, it stays.
+        await pilot.press("6", "enter", "i")
+        await see(app, pilot, "@@ -1 +1,2 @@", "━ since your request ━")
+        await pilot.press("escape")
         await see(app, pilot, "Changes requested:")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 50))
+
+
+def test_a_round_that_changes_nothing_more_is_told_from_a_task_that_changed_nothing(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\non-feedback write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("i")
+        await see(app, pilot, "nothing was requested yet", "Run status: success")
+        await pilot.press("v", "I")
+        await see(app, pilot, "nothing was requested yet", "1 + one")
+        await pilot.press("escape", "3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press(*"Again", "ctrl+s")
+        await see(app, pilot, "2 runs together")
+        await pilot.press("i")
+        await see(app, pilot, "nothing changed since the request")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "completed alpha: no further changes")
+        latest = runs_of(planned, "alpha")[-1].id
+        await pilot.press("3", "tab")
+        await see(app, pilot, latest)
+        await pilot.press("enter")
+        await see(app, pilot, f"run {latest} changed nothing; 4 shows the task's whole change")
+        await pilot.press("4")
+        await see(app, pilot, "1 + one")
+
+    drive(planned, session, (180, 30))
 
 
 def test_what_is_asked_next_stays_when_a_question_and_what_is_over_it_are_closed(planned: Path) -> None:
@@ -243,12 +276,12 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
         await see(app, pilot, "1 + one")
         # Marked as read, a file is followed by the next one.
         await pilot.press("m", "o")
-        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "✗ A b.txt ")
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("d")
         # What was marked is kept.
-        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "- A b.txt ")
+        await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "✗ A b.txt ")
         await pilot.press("tab", "end")
         await see(app, pilot, "1 + other")
         await pilot.press("2", "enter")
@@ -465,7 +498,7 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "Start the agent 'command'?", "This call stops for a decision after each task.")
+        await see(app, pilot, "Start the agent 'command'?", "It stops for a decision after each task.")
         await pilot.press("enter")
         await see(app, pilot, "the agent 'command' was not started")
         assert runs_of(planned, "alpha") == ()

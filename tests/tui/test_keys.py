@@ -8,7 +8,7 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.keys import ACTIONS
@@ -21,6 +21,7 @@ from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
+from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import drive, screen_text, see, wait_for
 
 FREE = ("g", "r")
@@ -141,11 +142,86 @@ def test_y_copies_what_has_the_focus(planned: Path, monkeypatch: pytest.MonkeyPa
         await pilot.press("y")
         await opened(app, pilot, "d", CheckpointScreen)
         await see(app, pilot, "of 1 read")
+        await pilot.press("y")
+        await see(app, pilot, "there is nothing to copy here; tab goes to what there is")
+        await pilot.press("shift+tab", "y")
+        assert "y Copy the overview" in await lines_of_help(app, pilot)
         await pilot.press("v", "n", "down", "y")
-        await wait_for(pilot, lambda: len(copied) == 3)
+        # At the choices it is what the diff shows.
+        await pilot.press("down", "2", "y")
+        await wait_for(pilot, lambda: len(copied) == 5)
 
     drive(planned, session, (140, 30))
-    assert copied == ["a00", run, "a.txt:1"]
+    assert copied.pop(2).startswith("Task: a00 - ")
+    assert copied == ["a00", run, "a.txt:1", "a.txt:2"]
+
+
+def test_the_line_below_a_decision_names_what_keys_do_now(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def is_gone(text: str) -> Callable[[], bool]:
+            return lambda: text not in screen_text(app)
+
+        await opened(app, pilot, "d", CheckpointScreen)
+        await see(app, pilot, "enter chooses, tab next pane, v diff,", "esc leaves it open")
+        await pilot.press("v")
+        await see(app, pilot, "c comments, v range, / searches,", "esc overview")
+        await pilot.press("slash", *"none")
+        await see(app, pilot, "enter searches, esc ends the search")
+        await pilot.press("enter")
+        await see(app, pilot, "no line and no file name has none", "/ searches again, esc ends the search")
+        await pilot.press("j")
+        await wait_for(pilot, is_gone("no line and no file name has none"))
+        await pilot.press("slash", SELECT_ALL, *"many", "enter")
+        await see(app, pilot, "match 1 of 80 (80 added): many", "enter next match, backspace the one before")
+        await pilot.press("slash")
+        # What was said about the first search makes room for the second.
+        await wait_for(pilot, is_gone("match 1 of 80"))
+        await pilot.press("escape", "v")
+        await see(app, pilot, "move to the end of the range; c comments it, esc gives it up")
+        await pilot.press("escape", "s")
+        await see(app, pilot, "side by side needs 140 columns", "esc overview")
+        # From the choices as well, the next key ends it.
+        await pilot.press("1")
+        await wait_for(pilot, is_gone("side by side"))
+        await see(app, pilot, "enter chooses, tab next pane, v to the diff,", "esc overview")
+
+    drive(planned, session, (130, 30))
+
+
+async def lines_of_help(app: BlackbirdApp, pilot: Pilot[None]) -> list[str]:
+    await opened(app, pilot, "question_mark", HelpScreen)
+    text = str(app.screen.query_one(VerticalScroll).query_one(Static).content)
+    await pilot.press("escape")
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "d", CheckpointScreen)
+        at_choices = await lines_of_help(app, pilot)
+        assert at_choices[:2] == ["esc q Leave the decision open", "? Keys"]
+        begin = at_choices.index("1 Approve and continue")
+        assert at_choices[begin : begin + 6] == [
+            "1 Approve and continue",
+            "2 Approve and quit",
+            "3 Request changes",
+            "4 Reject changes",
+            "5 View full diff",
+            "\u2190 \u2191 Choice before",
+        ]
+        assert "v Go to the diff" in at_choices
+        await pilot.press("v")
+        in_diff = await lines_of_help(app, pilot)
+        assert "v Begin or give up a range of lines" in in_diff
+        assert "esc q Back to the overview" in in_diff
+        assert in_diff[0] == "n Next hunk"
+        assert in_diff.index("c Comment the line or the range") < in_diff.index("5 View full diff")
+        assert in_diff.index("5 View full diff") < in_diff.index("\u2193 j Down")
+        assert not [line for line in at_choices + in_diff if "since your request" in line]
+        await pilot.press("ctrl+p")
+        await see(app, pilot, "Search for commands", "Next hunk")
+
+    drive(planned, session, (100, 40))
 
 
 def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
@@ -156,6 +232,9 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
         await pilot.resize_terminal(80, 12)
         forth, back = ("down", "j", "right", "5"), ("up", "k", "left", "1")
         await moves(pilot, lambda: choices.cursor, forth, back)
+        # Beyond the last there is no way round to an approval.
+        await pilot.press("5", "right", "down", "j")
+        assert choices.cursor == 4
         await scrolls(pilot, said)
         await pilot.press("v")
         await wait_for(pilot, lambda: "added" in screen_text(app))

@@ -234,8 +234,9 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
         await wait_for(pilot, lambda: app.screen is app.main)
         assert app.current is not None
         assert app.current.id == "alpha"
-        command = "git blackbird decide alpha --approve"
-        await wait_for(pilot, lambda: command in screen_text(app).replace("\n", " "))
+        await see(app, pilot, "d: decide on the task's run")
+        await pilot.press("d")
+        await see(app, pilot, "ACTION REQUIRED  your decision on alpha")
 
     drive(planned, session, (120, 30))
 

@@ -29,6 +29,7 @@ from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip
 from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.findings import MergedReview, MergedVerdict
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
@@ -42,6 +43,10 @@ _MAX_REVIEW_LINES = 60
 _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
 _LONGEST_CRITERION = 400
+_LONGEST_QUOTED = 400
+# What they leave out is with the task; what was done comes below them.
+_MAX_TASK_LINES = 6
+_LONGEST_TASK_TEXT = 400
 _LONGEST_PATH = 1000
 
 
@@ -71,7 +76,8 @@ class StyledLine:
 def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
     """Return everything needed for the decision, except the title."""
     return [
-        *_head(checkpoint),
+        *_task(checkpoint.task),
+        *_outcome(checkpoint),
         *_findings(checkpoint),
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
@@ -102,12 +108,18 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"{checkpoint.behind} more behind this"
 
 
-def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
-    """Return the same without files and snippets, for where the whole diff stands beside it."""
+def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[StyledLine]:
+    """Return the same without files and snippets, for where the whole diff stands beside it.
+
+    What the task asks for comes in addition, and the comments that are not sent yet.
+    """
     if checkpoint.pair is not None:
         checkpoint = replace(checkpoint, summary=checkpoint.summary.model_copy(update={"cut": ()}))
     return [
-        *_head(checkpoint),
+        *_task(checkpoint.task),
+        *_outcome(checkpoint),
+        *_unsent(unsent),
+        *_texts_of(checkpoint.task),
         *_findings(checkpoint),
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
@@ -116,11 +128,33 @@ def render_overview(checkpoint: Checkpoint) -> list[StyledLine]:
     ]
 
 
-def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
-    """Say what was to be done, how it ended, and what the check proves."""
-    run, task = checkpoint.run, checkpoint.task
+def _task(task: Task) -> Iterator[StyledLine]:
+    """Say what was to be done."""
     yield StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     yield from _criteria(task)
+
+
+def _texts_of(task: Task) -> Iterator[StyledLine]:
+    """Show the beginnings of what the task says."""
+    for title, text in (("Description:", task.description), ("Prompt:", task.prompt)):
+        whole = strip_controls(text).strip()
+        lines = whole[:_LONGEST_TASK_TEXT].splitlines()[:_MAX_TASK_LINES]
+        if lines:
+            yield StyledLine(title, Style.HEADING)
+            yield from (StyledLine(f"  {_kept_indent(line)}") for line in lines)
+        if left := len(whole) - len("\n".join(lines)):
+            yield StyledLine(f"  ({left} more characters)", Style.FAINT)
+
+
+def _unsent(comments: Iterable[ReviewComment]) -> Iterator[StyledLine]:
+    """List the comments on lines that wait for a request to be sent with."""
+    lines = [f"{place_words(comment)}: {clean_line(comment.text)}" for comment in comments]
+    yield from _bulleted("Your comments, not sent yet:", lines, Style.WARNING)
+
+
+def _outcome(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Say how the run ended, and what the check proves."""
+    run = checkpoint.run
     why = f" ({clean_line(run.error)})" if run.error else ""
     tone = Style.PLAIN if run.error is None else Style.WARNING
     yield StyledLine(f"Run status: {run.status}{why}", tone)
@@ -182,6 +216,12 @@ def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterato
         yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT)
 
 
+def _kept_indent(line: str) -> str:
+    """Return a cleaned line as it is, as far as there is room for it: it may be code."""
+    shown = line.expandtabs().rstrip()
+    return shown if len(shown) <= _LONGEST_QUOTED else f"{shown[: _LONGEST_QUOTED - 3]}..."
+
+
 def _criteria(task: Task) -> Iterator[StyledLine]:
     if task.acceptance_criteria:
         yield StyledLine("Acceptance criteria:", Style.HEADING)
@@ -195,7 +235,7 @@ def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
         return
     yield StyledLine("Changes requested:", Style.HEADING)
     lines = strip_controls(since.request).strip().splitlines()
-    yield from _first((f"> {clean_line(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
+    yield from _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
     yield from _outcomes(since.comments)
     yield StyledLine("Changed since the request:", Style.HEADING)
     if since.summary.minimal is not None:

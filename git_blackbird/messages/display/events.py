@@ -15,6 +15,7 @@ from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
@@ -115,7 +116,7 @@ def _render_end(run: Run, seconds: float) -> str:
         return "\n".join(render_review_end(run, seconds))
     match run.status:
         case RunStatus.SUCCESS:
-            changed = "no summary" if run.review_summary is None else render_totals(run.review_summary)
+            changed = "no summary" if run.review_summary is None else _changed(run, run.review_summary)
             cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
             return f"completed {run.task_id}: {', '.join((changed, *cost, render_duration(seconds)))}"
         case RunStatus.WAITING_USER:
@@ -127,6 +128,13 @@ def _render_end(run: Run, seconds: float) -> str:
             # The agent's refusal is not a failure of the task.
             word = "failed" if run.superseded_by is None else "could not run"
             return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def _changed(run: Run, summary: Summary) -> str:
+    """Count what a run changed; one that changed nothing may continue a change."""
+    nothing = run.tree_pair is not None and run.tree_pair.is_empty
+    is_further = nothing and run.is_ours and not run.no_change
+    return "no further changes" if is_further else render_totals(summary)
 
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
@@ -195,7 +203,7 @@ def render_next_steps(stop: Stop) -> list[str]:
 
 
 REFUSE = "No, start nothing"
-AGREE = "Yes, start it, and remember this answer in this clone"
+AGREE = "Yes, start it, and remember this answer in this repository"
 _LONGEST = 500
 
 
@@ -203,8 +211,8 @@ def render_rights(question: RightsQuestion) -> tuple[str, str]:
     """Describe what the agent may do, and whether the command stops after each task."""
     may = f"{agent_in_text(question.agent)} may {clean_line(question.rights.description, _LONGEST)}."
     if question.stops_after_each:
-        return may, "This call stops for a decision after each task."
-    return may, "This call does not stop after each task (--stop-after-each stops it)."
+        return may, "It stops for a decision after each task."
+    return may, "It does not stop after each task (--stop-after-each stops it)."
 
 
 def render_ask(question: RightsQuestion) -> str:

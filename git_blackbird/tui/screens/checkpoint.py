@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
-from textual.widgets import ContentSwitcher, OptionList, Static
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.widgets import ContentSwitcher, Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
@@ -16,6 +17,7 @@ from git_blackbird.messages.display.checkpoint import (
     checkpoint_facts,
     render_overview,
 )
+from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
@@ -33,19 +35,20 @@ from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, Modal
 from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS, KeyLine, Place, keys_line, place_of
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
-from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.diff.pane import PLAIN, Caption, DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
-from git_blackbird.tui.widgets.line_view import to_content
+from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.mention_editor import PathLister
-from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
+from git_blackbird.tui.widgets.scrolling import ScrollsText
 
-_KEYS = "enter chooses, tab next pane, v diff, ][ files, m read, o leave out, ? all keys, esc leaves it open"
-_DIFF_KEYS = "c comments, v range, / searches, ][ files, nN hunks, m read, o leave out, ? keys, esc overview"
-_AFTER_REQUEST = ", i since your request, I all"
+_SINCE_REQUEST = Caption(nothing="nothing changed since the request")
+_KEYS_AFTER_REQUEST = frozenset({"i", "I"})
 _STACKED_BELOW = 80
 _SHORT_BELOW = 18
+_REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
 
 
 class CheckpointScreen(ScrollsText, Modal[Reply]):
@@ -54,20 +57,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
     None leaves the checkpoint open. ``marks`` outlive the screen.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *SCROLL_BINDINGS,
-        Binding("v", "view('view_diff')", "Diff or overview", show=False),
-        Binding("i", "view('view_since_request')", "Changes since your request", show=False),
-        Binding("I", "view('view_diff')", "All changes", show=False),
-        Binding("right_square_bracket", "in_diff('file(1)')", "Next file", show=False),
-        Binding("left_square_bracket", "in_diff('file(-1)')", "File before", show=False),
-        Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
-        Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
-        Binding("y", "app.copy", "Copy the path and line, or the file's path", show=False),
-        Binding("m", "mark_read", "Mark the file as read, or unread", show=False),
-        Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
-        *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = REVIEW_BINDINGS
 
     def __init__(
         self,
@@ -77,7 +67,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         path_lister: PathLister,
         marks: ReviewMarks,
     ) -> None:
-        super().__init__(TITLE, _KEYS)
+        super().__init__(TITLE, "")
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._drafts = drafts
@@ -87,9 +77,10 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         self._viewed = checkpoint.pair
         # The files of the whole change, also while only what changed since the request is shown.
         self._change: Sequence[FilePatch] = ()
+        self._key_line = KeyLine()
         self._files = FileList(marks, id="files")
-        self._diff = DiffPane(id="diff")
-        self._overview = VerticalScroll(id="overview")
+        self._diff = DiffPane(id="diff", look=marks.look)
+        self._overview = TextPane(id="overview")
 
     def compose(self) -> ComposeResult:
         task = self.checkpoint.task
@@ -99,11 +90,40 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         with Container(id="review"):
             yield self._files
             with ContentSwitcher(id="view", initial="overview"):
-                with self._overview:
-                    yield Static(to_content(render_overview(self.checkpoint)), markup=False)
+                yield self._overview
                 yield self._diff
+        yield self._files.search_field
         yield ChoiceRow(self._items(), self._index_of(self.checkpoint.preselected))
-        yield Static(self._keys, classes="keys", markup=False)
+        yield self._key_line
+
+    def describe_key(self, action: str) -> str | None:
+        """Name the choice of a digit, and what esc and y do now; None where a key always does the same."""
+        name, _, rest = action.partition("(")
+        if name == "choice":
+            return self.checkpoint.offers()[int(rest.strip("')")) - 1].label
+        if name in {"leave", "back"}:
+            return "Back to the overview" if self._is_diff_shown else "Leave the decision open"
+        if name == "app.copy" and self._place is Place.OVERVIEW:
+            return "Copy the overview"
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is: so many choices, what was requested, no keys that the list of files has."""
+        if action == "choice":
+            digit = int(str(parameters[0]))
+            offered = self.checkpoint.offers()[digit - 1 : digit]
+            return any(self.checkpoint.is_possible(offer.choice) for offer in offered)
+        if action == "search":
+            return self._place in {Place.CHOICES, Place.OVERVIEW}
+        if action == "scroll":
+            return self._place is not Place.FILES
+        if action == "after_request" and self.checkpoint.since_request is None:
+            return None
+        return True
+
+    @property
+    def _place(self) -> Place:
+        return place_of(self.focused)
 
     def _items(self) -> list[ChoiceItem[Choice]]:
         return [
@@ -111,7 +131,6 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
                 offer.choice,
                 offer.label,
                 blocked_reason=self.checkpoint.blocked_reason(offer.choice),
-                takes_text=offer.choice is Choice.REQUEST_CHANGES,
             )
             for offer in self.checkpoint.offers()
         ]
@@ -125,6 +144,8 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
     def on_mount(self) -> None:
         self.set_focus(self._choices)
+        self.bindings_updated_signal.subscribe(self, lambda _: self._show_keys())
+        self.watch(self._choices, "cursor", self._unsay, init=False)
         since = self.checkpoint.since_request
         self._diff.annotate(self._comments, self.checkpoint.merged, () if since is None else since.comments)
         self._show_comments()
@@ -142,14 +163,41 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
     def _show_comments(self) -> None:
-        """Show which files have comments."""
-        self._files.show_comments(comment.path for comment in self._comments.items)
+        """Show which files have comments, and list those that are not sent."""
+        unsent, since = self._comments.items, self.checkpoint.since_request
+        before = () if since is None else since.comments
+        self._files.show_comments(
+            (comment.path for comment in unsent), (outcome.comment.path for outcome in before)
+        )
+        self._overview.show(render_overview(self.checkpoint, unsent), self.checkpoint.run.id)
 
     def on_descendant_focus(self) -> None:
-        """Name the keys of what has the focus."""
-        keys = _DIFF_KEYS if self.focused is self._diff.view else _KEYS
-        more = "" if self.checkpoint.since_request is None else _AFTER_REQUEST
-        self.query_one(".keys", Static).update(keys + more)
+        if isinstance(self.focused, Input):
+            # Its letters come to no other widget, to end what was said before.
+            self._unsay()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """Say what the keys of what has the focus do now."""
+        place, was_requested = self._place, self.checkpoint.since_request is not None
+        line = keys_line(place, is_diff_shown=self._is_diff_shown, was_requested=was_requested)
+        special = self._diff.special_keys if place is Place.DIFF else ""
+        self._key_line.show_keys(special or line)
+
+    def on_key(self, event: events.Key) -> None:
+        """Drop what was said about the key before; say why one has no meaning yet."""
+        self._unsay()
+        if not event.is_printable and event.key != "enter":
+            self._choices.end_text()
+        if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
+            self._key_line.say("nothing was requested yet")
+
+    def on_click(self) -> None:
+        self._unsay()
+
+    def _unsay(self) -> None:
+        self._diff.end_note()
+        self._key_line.unsay()
 
     def action_leave(self) -> None:
         """Go back from the diff to the overview, else leave the decision open."""
@@ -157,6 +205,9 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             self._show_overview()
             self.set_focus(self._choices)
         else:
+            if kept := len(self._comments.items):
+                verb = "is" if kept == 1 else "are"
+                self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide", markup=False)
             self.dismiss_once(None)
 
     def on_resize(self) -> None:
@@ -172,7 +223,7 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
         choice = self.checkpoint.offers()[event.index].choice
         if choice in VIEWS:
-            self.action_view(choice)
+            self._view(choice)
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
         elif choice in APPROVES and self.checkpoint.other_branch is not None:
@@ -180,28 +231,23 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
         else:
             self._reply(reply_of(choice))
 
-    async def on_choices_typed(self, event: ChoiceRow.Typed) -> None:
-        """Begin a change request with the text, or continue it."""
-        # In Textual, a screen behind a modal one is current too.
-        if self.app.screen is self:
-            await self._compose_request()
-            self._choices.end_text()
-        if isinstance(self.app.screen, RequestScreen):
-            self.app.screen.insert(event.text)
+    def on_choices_ignored(self) -> None:
+        """Say what a text is written with: a letter may be meant for anything."""
+        number = self._index_of(Choice.REQUEST_CHANGES) + 1
+        request = "" if self.checkpoint.request_blocked_reason else f"; {number}, then enter: request changes"
+        self._key_line.say(f"no key does that here; ? lists them{request}")
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""
-        left_out = self._marks.left_out
-        if not left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
+        if not self._marks.left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
             self.dismiss_once(reply)
             return
-        kept = [file for file in self._change if file.path not in left_out]
-        if not kept:
+        paths = self._marks.approved_paths(self._change)
+        if not paths:
             why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
             self.notify(why, severity="warning")
             return
-        paths = (path for file in kept for path in (file.path, file.old_path) if path is not None)
-        self.dismiss_once(replace(reply, only=tuple(paths)))
+        self.dismiss_once(replace(reply, only=paths))
 
     async def _ask_branch(self, choice: Choice, other: OtherBranch) -> None:
 
@@ -223,22 +269,32 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
 
         suggestion = self.checkpoint.suggested_request
         draft = self._drafts.request(self.checkpoint.run, suggestion)
-        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion)
+        remark = "" if self.checkpoint.since_request is None else _REPEATED
+        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion, remark=remark)
         await self.app.push_screen(screen, send)
 
-    def action_view(self, choice: str) -> None:
-        """Show a diff, or the overview again."""
-        asked = Choice(choice)
-        pair = self.checkpoint.pair_of(asked)
+    def action_diff(self) -> None:
+        self._view(Choice.VIEW_DIFF)
+
+    def action_after_request(self, choice: str) -> None:
+        self._view(Choice(choice))
+
+    def _view(self, choice: Choice) -> None:
+        """Show a diff, and go to it."""
+        pair = self.checkpoint.pair_of(choice)
         if pair is None:
-            reason = self.checkpoint.blocked_reason(asked) or "no changes were requested before"
-            self.notify(f"No diff: {reason}", severity="warning", markup=False)
-        elif self._is_diff_shown and self._viewed == pair:
-            self._show_overview()
-            self.set_focus(self._choices)
-        else:
-            self._show_diff(pair)
-            self.set_focus(self._diff.view)
+            self._key_line.say(f"no diff can be shown: {self.checkpoint.blocked_reason(choice)}")
+            return
+        self._show_diff(pair)
+        self.set_focus(self._diff.view)
+
+    def action_search(self) -> None:
+        """Search in the diff, wherever the focus is."""
+        if self._viewed is None:
+            self._key_line.say("there is no diff to search in")
+            return
+        self._show_diff(self._viewed)
+        self._diff.action_search()
 
     @property
     def _is_diff_shown(self) -> bool:
@@ -250,10 +306,13 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             self._files.highlighted = OVERVIEW
 
     def _show_diff(self, pair: TreePair) -> None:
-        self._switch("diff")
         self._viewed = pair
-        self._diff.read(self._workspace, pair)
+        self._switch("diff")
+        self._diff.read(self._workspace, pair, self._caption_of(pair))
         self._files.follow(self._diff.file)
+
+    def _caption_of(self, pair: TreePair) -> Caption:
+        return PLAIN if pair == self.checkpoint.pair else _SINCE_REQUEST
 
     async def action_in_diff(self, action: str) -> None:
         """Move in the diff, wherever the focus is."""
@@ -274,13 +333,16 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
     def _switch(self, view: str) -> None:
         self.query_one("#view", ContentSwitcher).current = view
         self._name_file()
+        self.refresh_bindings()
 
     def _name_file(self) -> None:
-        """Say above the diff at which file its cursor is."""
+        """Say above the diff at which file its cursor is, and that it is not of the whole change."""
         files, file = self._diff.shown, self._diff.file
         is_one_of_many = self._is_diff_shown and file is not None and len(files) > 1
-        where = f"file {files.index(file) + 1} of {len(files)}" if file and is_one_of_many else ""
-        self.query_one("#view").border_title = where
+        where = [f"file {files.index(file) + 1} of {len(files)}"] if file and is_one_of_many else []
+        if self._is_diff_shown and self._viewed != self.checkpoint.pair:
+            where.append("since your request")
+        self.query_one("#view").border_title = ", ".join(where)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what the cursor of the file list is on."""
@@ -325,5 +387,10 @@ class CheckpointScreen(ScrollsText, Modal[Reply]):
             super().action_scroll_to(end)
 
     @property
-    def read_widget(self) -> VerticalScroll | DiffView:
+    def copied_text(self) -> str:
+        """The path and line under the cursor of the diff, or the path of the file under that of the list."""
+        return (self._diff.view if self._is_diff_shown else self._files).copied_text
+
+    @property
+    def read_widget(self) -> TextPane | DiffView:
         return self._diff.view if self._is_diff_shown else self._overview

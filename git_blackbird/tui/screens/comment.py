@@ -1,6 +1,9 @@
 """Writing a comment on lines of a diff."""
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import Static, TextArea
 
 from git_blackbird.messages.display.format import place_words
@@ -10,13 +13,17 @@ from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
-_KEYS = "ctrl+s or esc keeps it; one without a text is removed; @ names a file"
+_KEYS = "ctrl+s or esc keeps it, ctrl+r removes it; @ names a file"
 _SHOWN_LINES = 4
 _LONGEST_PLACE = 500
 
 
 class CommentScreen(Modal[None]):
     """Edits a comment; every keystroke is kept."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "remove", "Remove the comment", show=False, priority=True),
+    ]
 
     def __init__(self, pane: DiffPane, comment: ReviewComment, path_lister: PathLister) -> None:
         super().__init__(f"Comment on {clean_line(place_words(comment), _LONGEST_PLACE)}", _KEYS, "wide")
@@ -31,6 +38,11 @@ class CommentScreen(Modal[None]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         self._pane.keep_comment(self._comment.model_copy(update={"text": event.text_area.text}))
+
+    def action_remove(self) -> None:
+        """Go back without the comment, whatever its text."""
+        self._pane.keep_comment(self._comment.model_copy(update={"text": ""}))
+        self.dismiss_once(None)
 
     def on_mention_editor_sent(self) -> None:
         self.dismiss_once(None)

@@ -1,7 +1,7 @@
 """A text for an agent: a change request, a message, or a reason."""
 
 from textual.app import ComposeResult
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.tui.screens.modal import Modal
@@ -9,21 +9,30 @@ from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 
 class RequestScreen(Modal[str]):
-    """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent."""
+    """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent.
+
+    ``remark`` says what else is sent with it.
+    """
 
     def __init__(
-        self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
+        self,
+        title: str,
+        path_lister: PathLister,
+        draft: Draft,
+        suggestion: str | None = None,
+        *,
+        remark: str = "",
     ) -> None:
         super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
         self._path_lister = path_lister
         self._draft = draft
+        self._remark = remark
         self._first_text = draft.text or suggestion or ""
 
     def compose_body(self) -> ComposeResult:
+        if self._remark:
+            yield Static(self._remark, classes="remark", markup=False)
         yield MentionEditor(self._path_lister, self._first_text)
-
-    def insert(self, text: str) -> None:
-        self.query_one(MentionEditor).insert(text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep every keystroke in the draft: a decision from another terminal closes this screen."""

@@ -47,9 +47,12 @@ class Choices(_Mixed, Generic[T]):
     """What a list and a row of items have in common: a digit moves the cursor to its item, j and k by one.
 
     Any other letter that is no key of the screen begins a text. From there on, no key of that text moves the
-    cursor or chooses: the text is sent to the screen as ``Typed``, or Enter asks again where no item takes a
-    text.
+    cursor or chooses: the text is sent to the screen as ``Typed``. Where no item takes a text the screen is
+    told that it is ``Ignored``, and Enter asks again.
     """
+
+    keeps_keys: ClassVar[bool] = False
+    """Whether letters that are keys remain keys after others that are none."""
 
     class Typed(Message):
         """A text was typed, or more of it."""
@@ -57,6 +60,9 @@ class Choices(_Mixed, Generic[T]):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
+
+    class Ignored(Message):
+        """A text was typed, and nothing here takes one."""
 
     items: Sequence[ChoiceItem[T]]
     _typed = ""
@@ -88,9 +94,10 @@ class Choices(_Mixed, Generic[T]):
         """Tell keys that move the cursor or have a meaning on the screen from a text."""
         if event.is_printable and event.character is not None:
             self._typed += event.character
-            if not self._is_text and self._moves(event.key):
+            may_be_key = self.keeps_keys or not self._is_text
+            if may_be_key and self._moves(event.key):
                 event.stop()
-            elif self._is_text or event.key not in self.screen.active_bindings:
+            elif not may_be_key or event.key not in self.screen.active_bindings:
                 event.stop()
                 self._take_text()
         elif self._is_text and event.key == "enter":
@@ -126,10 +133,12 @@ class Choices(_Mixed, Generic[T]):
 
     def _take_text(self) -> None:
         self._is_text = True
-        if self._text_index is not None:
-            self.place_cursor(self._text_index)
-            self.post_message(self.Typed(self._typed))
-            self._typed = ""
+        if self._text_index is None:
+            self.post_message(self.Ignored())
+            return
+        self.place_cursor(self._text_index)
+        self.post_message(self.Typed(self._typed))
+        self._typed = ""
 
     def _ask_again(self) -> None:
         """Let the next Enter choose; with an item that takes the text, its screen is about to come up."""
@@ -182,7 +191,9 @@ def _line(number: int, item: ChoiceItem[T]) -> Text:
 
 
 class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
-    """The items beside each other, in as many lines as they need."""
+    """The items beside each other, in as many lines as they need; the cursor stops at the first and last."""
+
+    keeps_keys = True
 
     class Chosen(Message):
         """An item was chosen."""
@@ -217,9 +228,8 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
         possible = [index for index, item in enumerate(self.items) if item.blocked_reason is None]
         further = [index for index in possible if (index - self.cursor) * steps > 0]
         if further:
+            # Beyond the last, Enter must not come upon an approval.
             self.cursor = further[0 if steps > 0 else -1]
-        elif possible:
-            self.cursor = possible[0 if steps > 0 else -1]
 
     def action_move(self, steps: int) -> None:
         self.move_cursor(steps)

@@ -9,24 +9,36 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.widgets import OptionList
+from textual.geometry import Size
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from git_blackbird.messages.display.format import counted, render_path
 from git_blackbird.messages.patch.parse import FilePatch
+from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.diff.painter import found_at
+from git_blackbird.tui.widgets.diff.rows import DiffLook
 
 OVERVIEW = 0
 """The line above the files."""
 _LETTERS = {"added": "A", "deleted": "D", "renamed": "R", "copied": "C"}
-_READ, _LEFT_OUT, _UNREAD, _COMMENTED = "✓", "-", " ", "*"
+_READ, _LEFT_OUT, _UNREAD, _COMMENTED = "✓", "✗", " ", "*"
+_SIGN_COLUMNS, _SCROLL_BAR_COLUMNS = 4, 1
+_LEAST_COLUMNS = 32
+_MOST_PERCENT = 38
+_FEWEST_PATH_COLUMNS = 8
 
 
 @dataclass
 class ReviewMarks:
-    """The paths of a change that someone has read, and those that are not to be approved."""
+    """The paths of a change that someone has read, and those that are not to be approved.
+
+    ``look`` is how diffs are shown, of this change and of the others.
+    """
 
     read: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
+    look: DiffLook = field(default_factory=DiffLook)
 
     def mark(self, path: str) -> str:
         """Return the sign before a path."""
@@ -34,20 +46,36 @@ class ReviewMarks:
             return _LEFT_OUT
         return _READ if path in self.read else _UNREAD
 
+    def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
+        """Return the paths of the files that are not left out; a renamed one has two."""
+        kept = (file for file in files if file.path not in self.left_out)
+        return tuple(path for file in kept for path in (file.path, file.old_path) if path is not None)
+
 
 class FileList(OptionList):
     """Lists "Overview" and the files of a diff; the marks are changed by the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
+        Binding("down,j", "cursor_down", "Next line", show=False),
+        Binding("up,k", "cursor_up", "Line before", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("home", "first", "First file", show=False),
+        Binding("end", "last", "Last file", show=False),
+        Binding("enter", "select", "Go to its lines", show=False),
+        # Carried out before the next key is read, which is a letter of what is searched.
+        Binding("slash", "search", "Search a file by its name", show=False, priority=True),
     ]
 
     def __init__(self, marks: ReviewMarks, *, id: str) -> None:  # noqa: A002  # as every widget calls it
-        super().__init__(Option("Overview"), id=id)
+        super().__init__(id=id)
+        self.search_field = FileSearch(self)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
+        self._added_columns = self._removed_columns = 0
         self._commented: Counter[str] = Counter()
+        self._commented_before: frozenset[str] = frozenset()
+        self.add_options(self._rows())
 
     @property
     def current(self) -> FilePatch | None:
@@ -64,11 +92,19 @@ class FileList(OptionList):
         """Show the files of a diff, unless they are shown already."""
         if files is not self._files:
             self._files = files
+            # Counts stand below each other, each with its sign and a space before it.
+            self._added_columns = len(f" +{max((file.additions for file in files), default=0)}")
+            self._removed_columns = len(f" -{max((file.deletions for file in files), default=0)}")
             self.show_marks()
+            # They may need another width.
+            self.refresh(layout=True)
 
-    def show_comments(self, paths: Iterable[str]) -> None:
-        """Mark the files that are commented; a path comes once for each comment."""
-        self._commented = Counter(paths)
+    def show_comments(self, paths: Iterable[str], before: Iterable[str] = ()) -> None:
+        """Mark the files that are commented; a path comes once for each comment.
+
+        ``before`` are those that the last request had comments on.
+        """
+        self._commented, self._commented_before = Counter(paths), frozenset(before)
         self.show_marks()
 
     def show_marks(self) -> None:
@@ -80,6 +116,7 @@ class FileList(OptionList):
         read = sum(file.path in self._marks.read for file in self._files)
         comments = f", {counted(self._commented.total(), 'comment')}" if self._commented else ""
         self.border_title = f"{read} of {len(self._files)} read{comments}" if self._files else ""
+        self.border_subtitle = "  ".join(self._legend())
 
     def follow(self, file: FilePatch | None) -> None:
         """Put the cursor on a file that the diff has reached."""
@@ -87,27 +124,110 @@ class FileList(OptionList):
             with self.prevent(OptionList.OptionHighlighted):
                 self.highlighted = self._files.index(file) + 1
 
+    def find(self, needle: str, start: int) -> None:
+        """Put the cursor on the first file from line ``start`` on whose name has a text, and count them."""
+        found = [index for index, file in enumerate(self._files, 1) if found_at(file.path, needle)]
+        if found:
+            self.highlighted = next((index for index in found if index >= start), found[0])
+        self.border_subtitle = f"{len(found)} of {counted(len(self._files), 'file')}" if needle else ""
+
+    def action_search(self) -> None:
+        self.search_field.open()
+
+    def action_first(self) -> None:
+        """Go to the first file; the overview is the line before."""
+        self.highlighted = min(1, len(self._files))
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Take what the longest path needs, up to a part of the screen."""
+        del container
+        most = max(_LEAST_COLUMNS, viewport.width * _MOST_PERCENT // 100)
+        paths = (cell_len(render_path(file.path)) for file in self._files)
+        counts = self._added_columns + self._removed_columns
+        needed = _SIGN_COLUMNS + max(paths, default=0) + counts + _SCROLL_BAR_COLUMNS
+        return max(_LEAST_COLUMNS, min(needed, most))
+
     def on_resize(self, event: events.Resize) -> None:
         """Fit the paths into the width."""
         del event
         self.show_marks()
 
+    def _legend(self) -> Iterator[str]:
+        """Yield the signs that are to be seen, with their meaning."""
+        paths = {file.path for file in self._files}
+        if paths & (self._marks.read - self._marks.left_out):
+            yield f"{_READ} read"
+        if paths & self._marks.left_out:
+            yield f"{_LEFT_OUT} left out"
+        if paths & (self._commented.keys() | self._commented_before):
+            yield f"{_COMMENTED} commented"
+
     def _rows(self) -> Iterator[Option]:
         yield Option("  Overview")
-        # Less the border, and a scroll bar that may come.
-        width = self.size.width - (0 if self.show_vertical_scrollbar else 1)
+        # The scroll bar may come and go.
+        width = self.content_size.width - _SCROLL_BAR_COLUMNS
         for file in self._files:
             yield Option(self._line(file, width))
 
     def _line(self, file: FilePatch, width: int) -> Text:
-        commented = _COMMENTED if file.path in self._commented else " "
-        begin = f"{self._marks.mark(file.path)}{commented}{_LETTERS.get(file.word, 'M')} "
-        stat = f" +{file.additions} -{file.deletions}"
-        room = max(8, width - cell_len(begin) - cell_len(stat))
-        line = Text(begin, no_wrap=True).append(_shortened(render_path(file.path), room)).append(stat, "dim")
-        if file.path in self._marks.left_out:
+        is_commented = file.path in self._commented or file.path in self._commented_before
+        mark = self._marks.mark(file.path)
+        begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
+        added, removed = f"+{file.additions}", f"-{file.deletions}"
+        stat = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
+        room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
+        path = Text(_shortened(render_path(file.path), room))
+        if mark == _LEFT_OUT:
+            path.stylize("strike", 0, len(path.plain.rstrip()))
+        line = Text(begin, no_wrap=True).append_text(path).append(stat, "dim")
+        if mark == _LEFT_OUT:
             line.stylize("dim")
         return line
+
+
+class FileSearch(SingleLineInput):
+    """A part of a file's name: the cursor of the list goes along with what is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Back to the file before", show=False),
+        Binding("down,f3", "next", "Next file found", show=False),
+    ]
+
+    def __init__(self, files: FileList) -> None:
+        super().__init__(placeholder="part of a file's name", classes="diff-search")
+        self.display = False
+        self._files = files
+        self._start = OVERVIEW
+
+    def open(self) -> None:
+        """Begin to search."""
+        self._start = self._files.highlighted or OVERVIEW
+        self.value = ""
+        self.display = True
+        # At once: the next key belongs to it.
+        self.screen.set_focus(self)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.display:
+            self._files.find(event.value, self._start)
+
+    def action_next(self) -> None:
+        self._files.find(self.value, (self._files.highlighted or OVERVIEW) + 1)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Stay at the file that was found."""
+        event.stop()
+        self._close()
+
+    def action_give_up(self) -> None:
+        self._files.highlighted = self._start
+        self._close()
+
+    def _close(self) -> None:
+        self.display = False
+        self._files.show_marks()
+        self._files.focus()
 
 
 def _shortened(path: str, room: int) -> str:

@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.diff.pane import Caption, DiffPane
 from git_blackbird.tui.widgets.runs_pane import RunsPane
 
 
@@ -50,7 +50,9 @@ class HistoryPanes:
         if run.tree_pair is None:
             self.diff.show_text(f"run {run.id} has no pair of snapshots to compare")
         else:
-            self.diff.read(self._open_workspace(), run.tree_pair)
+            whole = "4 shows the task's whole change"
+            caption = Caption(f"run {run.id} alone; {whole}", f"run {run.id} changed nothing; {whole}")
+            self.diff.read(self._open_workspace(), run.tree_pair, caption)
 
     def _find(self, task_id: TaskId, history: History) -> None:
         workspace = self._open_workspace()

@@ -124,9 +124,6 @@ class MentionEditor(Vertical):
     def text(self) -> str:
         return self._area.text
 
-    def insert(self, text: str) -> None:
-        self._area.insert(text)
-
     @property
     def _area(self) -> MentionArea:
         return self.query_one(MentionArea)

@@ -4,9 +4,9 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 SCROLL_BINDINGS: list[BindingType] = [
-    Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
-    Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
-    Binding("ctrl+home", "scroll_to(0)", "Top", show=False, priority=True),
+    Binding("pageup", "scroll(-1)", "Page up", show=False, priority=True),
+    Binding("pagedown", "scroll(1)", "Page down", show=False, priority=True),
+    Binding("ctrl+home", "scroll_to(0)", "Beginning", show=False, priority=True),
     Binding("ctrl+end", "scroll_to(1)", "End", show=False, priority=True),
 ]
 """To be among the bindings of what uses ``ScrollsText``: Textual collects them from widgets only."""

@@ -25,7 +25,7 @@ from tests.controller.support import (
 )
 from tests.support import commit, config_with, git
 
-NO_STOP = "This call does not stop after each task (--stop-after-each stops it)."
+NO_STOP = "It does not stop after each task (--stop-after-each stops it)."
 SCRIPT = "cat >/dev/null; echo x >$BLACKBIRD_TASK_ID.out"
 
 

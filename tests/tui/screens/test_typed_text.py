@@ -14,7 +14,6 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driver import drive, is_over, see, wait_for
@@ -29,54 +28,33 @@ def pending(repo: Path) -> Path:
     return repo
 
 
-async def type_at(app: BlackbirdApp, pilot: Pilot[None], *keys: str) -> str:
-    """Type at the checkpoint; return the text of the change request that comes up."""
-    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-    await pilot.press(*keys)
-    await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-    return app.screen.query_one(TextArea).text
-
-
-def test_what_is_typed_at_the_checkpoint_is_a_change_request(pending: Path) -> None:
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("d")
-        assert await type_at(app, pilot, "3", *"please @t1", "enter") == "please @t1\n"
-        await pilot.press("escape")
-        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        assert app.screen.query_one(ChoiceRow).cursor == 2
-        # The keys of the list may be letters of the text, and a digit its beginning.
-        assert await type_at(app, pilot, *"just 1") == "please @t1\njust 1"
-        await pilot.press("escape")
-        assert await type_at(app, pilot, *" 2") == "please @t1\njust 1 2"
-        await pilot.press("escape")
-        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        app.post_message(Paste(", 1\n"))
-        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-        await see(app, pilot, "just 1 2, 1")
-        assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
-        await pilot.press("ctrl+s")
-        await wait_for(pilot, lambda: len(runs_of(pending, "t1")) == 2)
-        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("escape")
-        await wait_for(pilot, lambda: is_over(app))
-
-    drive(pending, session)
-    assert runs_of(pending, "t1")[0].decision_feedback == "please @t1\njust 1 2, 1\n"
-
-
-def test_what_is_typed_in_one_go_stays_in_order(pending: Path) -> None:
+def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        for letter in "3please @t1\r2":
+        for letter in "please @t1\r2":
             app.post_message(Key("enter" if letter == "\r" else letter, letter))
-        await see(app, pilot, "please @t12")
-        assert len(app.screen_stack) == 3
+        await see(app, pilot, "Enter again chooses: Approve and continue", ">2. Approve and quit")
+        told = "no key does that here; ? lists them; 3, then enter: request changes"
+        await pilot.press("x")
+        await see(app, pilot, told)
+        # After a letter that is none, keys are still keys, and what was said is gone.
+        await pilot.press("v")
+        await see(app, pilot, "a.txt  +1 -0  added", "esc overview")
         await pilot.press("escape")
-        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("escape")
+        app.post_message(Paste("approve it\n"))
+        await see(app, pilot, told)
+        await pilot.press("slash")
+        await see(app, pilot, "enter searches, esc ends the search")
+        await pilot.press(*"one", "enter")
+        await see(app, pilot, "match 1 of 1 (1 added): one")
+        await pilot.press("escape", "escape", "3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        assert app.screen.query_one(TextArea).text == ""
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
 
-    drive(pending, session)
+    drive(pending, session, (100, 30))
     assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
 
 

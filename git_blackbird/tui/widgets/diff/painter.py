@@ -18,6 +18,7 @@ from git_blackbird.messages.patch.text import changed_spans, display_text
 from git_blackbird.tui.widgets.diff.colors import SyntaxColors
 
 _FEW_COLUMNS = 60
+_GOES_ON = "\u2026"
 _NO_NEWLINE = "no newline at the end of the file"
 CURSOR_COLUMNS = 1
 NOTE_COLUMNS = 6
@@ -94,8 +95,8 @@ class Painter:
         numbers = 1 if is_split or width < _FEW_COLUMNS else 2
         return CURSOR_COLUMNS + numbers * (self._number_columns + 1) + 2
 
-    def header(self, file: FilePatch, width: int, *, is_folded: bool, remark: str = "") -> Strip:
-        """Return the header of a file: path, numbers of lines, what happened to it, and a remark."""
+    def header(self, file: FilePatch, frame: Frame, *, is_folded: bool) -> Strip:
+        """Return the header of a file: path, numbers of lines, and what happened to it."""
         base = self._style("file")
         stat = [Segment(f"  {file.word}", base)]
         if file.hunks:
@@ -104,18 +105,23 @@ class Painter:
                 Segment(f" -{file.deletions}", base + self._style("minus")),
                 *stat,
             ]
-        room = width - sum(segment.cell_length for segment in stat) - 3
-        path = _from_end(render_path(file.path), max(8, room))
         mark = "\u25b8" if is_folded else "\u25be"
-        strip = Strip([Segment(f"{mark} {path}", base), *stat])
-        rest = width - strip.cell_length
-        if remark and cell_len(remark) + 2 <= rest:
-            strip = Strip([*strip, Segment(remark.rjust(rest - 1) + " ", base)])
-        return strip.crop_extend(0, width, base)
+        begin = Segment(f"{' ' * CURSOR_COLUMNS}{mark} ", base)
+        room = frame.width - begin.cell_length - sum(segment.cell_length for segment in stat)
+        path = _from_end(render_path(file.path), max(8, room))
+        strip = Strip([begin, *segments(path, base, [self._found(path, frame.needle)]), *stat])
+        return strip.crop_extend(0, frame.width, base)
 
     def _whole(self, segments: Iterable[Segment], frame: Frame, name: str) -> Strip:
         strip = Strip([Segment(" " * CURSOR_COLUMNS), *segments])
-        return strip.crop_extend(0, frame.width, self._style(name))
+        return self._fitted(strip, 0, frame.width, self._style(name))
+
+    def _fitted(self, strip: Strip, left: int, columns: int, base: Style) -> Strip:
+        """Return so many columns of a strip; its last one says where it goes on."""
+        if strip.cell_length <= left + columns or columns <= 1:
+            return strip.crop_extend(left, left + columns, base)
+        shown = strip.crop_extend(left, left + columns - 1, base)
+        return Strip([*shown, Segment(_GOES_ON, base + self._style("number"))])
 
     def _beside(self, left: Sequence[Strip], right: Sequence[Strip], *widths: int) -> Iterator[Strip]:
         blanks = [Strip([Segment(" " * width, self._style("missing"))]) for width in widths]
@@ -154,7 +160,7 @@ class Painter:
         room = max(1, width - taken)
         text = Strip(list(self._text(line, mark, base, frame.needle)))
         if not frame.is_wrapped:
-            return [Strip([*gutter, *text.crop_extend(frame.left, frame.left + room, base)])]
+            return [Strip([*gutter, *self._fitted(text, frame.left, room, base)])]
         below = [Segment(" " * (taken - 1), number), Segment(" ", base)]
         parts = text.divide(cuts(text.text, room)) or [Strip.blank(0)]
         return [
@@ -170,9 +176,12 @@ class Painter:
         layers = [
             [] if self.is_simple and mark in _MARKS else self._syntax(line),
             [Styled(*span, changed) for span in changed_spans(self._patch, line)],
-            [Styled(start, start + len(needle), self._style("match")) for start in found_at(text, needle)],
+            self._found(text, needle),
         ]
         yield from segments(text, base, layers)
+
+    def _found(self, text: str, needle: str) -> list[Styled]:
+        return [Styled(start, start + len(needle), self._style("match")) for start in found_at(text, needle)]
 
     def text_of(self, line: int) -> str:
         """Return the text of a line as it is shown, without its mark."""
@@ -216,17 +225,33 @@ def segments(text: str, base: Style, layers: Sequence[Sequence[Styled]]) -> Iter
 
 
 def cuts(text: str, columns: int) -> list[int]:
-    """Return where to cut a text into parts of so many columns, in columns; no wide character is cut."""
+    """Return where to cut a text into parts of so many columns, in columns.
+
+    It is cut after a space where a part has one besides those at the beginning; no wide character is cut.
+    """
+    indent = len(text) - len(text.lstrip(" "))
     if text.isascii():
-        return [*range(columns, len(text), columns), max(1, len(text))]
-    found, width, start = [], 0, 0
+        return [*_ascii_cuts(text, columns, indent), max(1, len(text))]
+    found, width, start, space = [], 0, 0, 0
     for letter in text:
         size = get_character_cell_size(letter)
-        if width + size - start > columns and width > start:
-            found.append(width)
-            start = width
+        while width + size - start > columns and width > start:
+            start = width if space <= start or letter == " " else space
+            found.append(start)
         width += size
+        if letter == " " and width > indent:
+            space = width
     return [*found, max(1, width)]
+
+
+def _ascii_cuts(text: str, columns: int, indent: int) -> Iterator[int]:
+    """Do the same for a text whose characters have a column each: it may be very long."""
+    start = 0
+    while start + columns < len(text):
+        end = start + columns
+        space = end - 1 if text[end] == " " else text.rfind(" ", max(start, indent), end)
+        start = end if space < 0 else space + 1
+        yield start
 
 
 def _from_end(text: str, columns: int) -> str:

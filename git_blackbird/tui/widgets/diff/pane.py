@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -26,19 +26,23 @@ from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
+from git_blackbird.tui.widgets.diff.rows import DiffLook
 from git_blackbird.tui.widgets.diff.view import DiffView
 
-KEYS = (
-    ("j k up down", "move; also pgup, pgdn, home, end"),
-    ("n N", "next and previous hunk"),
-    ("] [", "next and previous file"),
-    ("/", "search; enter and f3 go to the next match, backspace to the one before, esc ends it"),
-    ("z Z", "fold the file, or all files"),
-    ("w", "wrap long lines; else left and right scroll them"),
-    ("s", "old and new side by side, from 140 columns"),
-    ("c", "comment the line, or the range begun with v or shift+up and shift+down"),
-)
-"""For the help."""
+_RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
+_SEARCH_KEYS = "enter searches, esc ends the search"
+_MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc ends the search"
+_NO_MATCH_KEYS = "/ searches again, esc ends the search"
+
+
+class Caption(NamedTuple):
+    """What stands above a diff, and what stands there instead of one without files."""
+
+    text: str = ""
+    nothing: str = "nothing was changed"
+
+
+PLAIN = Caption()
 
 
 class DiffPane(Vertical):
@@ -47,7 +51,7 @@ class DiffPane(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         # Carried out before the next key is read, which is a letter of what is searched.
         Binding("slash", "search", "Search", show=False, priority=True),
-        Binding("escape", "give_up", "End search or range", show=False),
+        Binding("escape", "give_up", "End the search, or give up the range", show=False),
     ]
 
     class FileChanged(Message):
@@ -71,16 +75,19 @@ class DiffPane(Vertical):
             self.pane = pane
             self.comment = comment
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str, look: DiffLook | None = None) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
-        self._view = DiffView()
+        self._view = DiffView(look)
         self._pair: TreePair | None = None
         self._file: FilePatch | None = None
+        self._caption = PLAIN
+        self._is_read = False
 
     def compose(self) -> ComposeResult:
+        yield Static("", classes="diff-caption", markup=False)
         yield self._view
         yield Static("", classes="diff-note", markup=False)
         search = SingleLineInput(placeholder="search in the diff", classes="diff-search")
@@ -102,22 +109,37 @@ class DiffPane(Vertical):
         """The file under the cursor."""
         return self._view.file
 
-    def read(self, workspace: Workspace, pair: TreePair) -> None:
+    @property
+    def special_keys(self) -> str:
+        """What the keys do while something is searched or a range is begun; "" otherwise."""
+        if self._input.has_focus:
+            return _SEARCH_KEYS
+        if self._view.mark is not None:
+            return _RANGE_KEYS
+        if not self._view.needle:
+            return ""
+        return _MATCH_KEYS if self._view.matches else _NO_MATCH_KEYS
+
+    def read(self, workspace: Workspace, pair: TreePair, caption: Caption = PLAIN) -> None:
         """Show the diff of a pair of trees, unless it is shown already."""
-        if pair != self._pair:
+        self._caption = caption
+        if pair == self._pair:
+            self._show_caption()
+        else:
             self.show_text("reading...", pair)
             self._read(workspace, pair)
 
     def show(self, text: str) -> None:
         """Show a patch as git prints it."""
-        self._pair = None
+        self._pair, self._caption = None, PLAIN
         self._show_patch(Patch(text))
 
     def show_text(self, text: str, pair: TreePair | None = None) -> None:
         """Show no diff, and why."""
-        self._pair = pair
+        self._pair, self._is_read = pair, False
         self._view.show(Patch(""))
-        self._tell(text)
+        self._tell("")
+        self._show_above(text)
 
     def annotate(
         self,
@@ -186,7 +208,18 @@ class DiffPane(Vertical):
         self._view.search("")
         self._view.show(patch)
         self._show_notes()
-        self._tell("" if patch.files else "nothing was changed")
+        self._tell("")
+        self._is_read = True
+        self._show_caption()
+
+    def _show_caption(self) -> None:
+        if self._is_read:
+            self._show_above(self._caption.text if self.shown else self._caption.nothing)
+
+    def _show_above(self, text: str) -> None:
+        above = self.query_one(".diff-caption", Static)
+        above.update(clean_line(text))
+        above.display = bool(text)
 
     def on_diff_rows_moved(self) -> None:
         if self.file is not self._file:
@@ -195,6 +228,18 @@ class DiffPane(Vertical):
 
     def on_diff_view_told(self, event: DiffView.Told) -> None:
         self._tell(event.text)
+
+    def on_key(self, event: events.Key) -> None:
+        """Drop what was said about the key before."""
+        del event
+        self.end_note()
+
+    def on_click(self) -> None:
+        self.end_note()
+
+    def end_note(self) -> None:
+        """Say no more what was said about a key, which may be untrue from now on."""
+        self._tell("")
 
     def _tell(self, text: str) -> None:
         note = self.query_one(".diff-note", Static)
@@ -206,6 +251,7 @@ class DiffPane(Vertical):
         return self.query_one(".diff-search", Input)
 
     def action_search(self) -> None:
+        self._tell("")
         self._input.display = True
         # At once: the next key belongs to it.
         self.screen.set_focus(self._input)

@@ -1,6 +1,7 @@
 """The rows of a patch on the screen, with the row under the cursor: scrolling and painting."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -27,6 +28,14 @@ _CACHED_ROWS = 500
 _CURSOR = ">"
 
 
+@dataclass
+class DiffLook:
+    """How diffs are shown: a choice that holds for the next one as well."""
+
+    is_wrapped: bool = False
+    wants_split: bool = False
+
+
 class DiffRows(ScrollView, can_focus=True):
     """Shows the rows in view, and paints no others. It scrolls by rows, whatever their heights.
 
@@ -38,12 +47,11 @@ class DiffRows(ScrollView, can_focus=True):
     class Moved(Message):
         """The cursor is on another line, or another patch is shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: DiffLook | None = None) -> None:
         super().__init__()
+        self.look = DiffLook() if look is None else look
         self.cursor = 0
         self.needle = ""
-        self.is_wrapped = False
-        self.wants_split = False
         self._is_scrolling = False
         self._is_coloring = False
         self._view: list[tuple[int, Strip]] | None = None
@@ -92,9 +100,14 @@ class DiffRows(ScrollView, can_focus=True):
         return None if row is None else self.patch.files[row.file]
 
     @property
+    def is_wrapped(self) -> bool:
+        """Whether long lines are wrapped."""
+        return self.look.is_wrapped
+
+    @property
     def is_split(self) -> bool:
         """Whether old and new lines stand side by side."""
-        return self.wants_split and self.app.size.width >= LEAST_SPLIT_COLUMNS
+        return self.look.wants_split and self.app.size.width >= LEAST_SPLIT_COLUMNS
 
     @property
     def top(self) -> int:
@@ -242,8 +255,7 @@ class DiffRows(ScrollView, can_focus=True):
         return Frame(width, self.left, self.is_wrapped, self.is_split, self.needle)
 
     def _header(self, index: int) -> Strip:
-        is_folded = index in self.folded
-        return self._painter.header(self.patch.files[index], self.frame.width, is_folded=is_folded)
+        return self._painter.header(self.patch.files[index], self.frame, is_folded=index in self.folded)
 
     def shift(self, columns: int) -> None:
         """Scroll the texts sideways, as far as one in view goes on."""

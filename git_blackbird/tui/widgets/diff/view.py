@@ -1,5 +1,6 @@
 """The keys of a diff: movement by lines, hunks and files, folding, and how lines are shown."""
 
+from collections import Counter
 from typing import ClassVar
 
 from textual import events
@@ -7,12 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from git_blackbird.messages.patch.layout import RowKind
-from git_blackbird.messages.patch.parse import NO_NEWLINE
+from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED
 from git_blackbird.tui.widgets.diff.painter import found_at
 from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 
 _SHIFT_COLUMNS = 8
-_RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
+_PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
+_IN_NAMES = "in file names"
 
 
 class DiffView(DiffRows):
@@ -35,11 +37,15 @@ class DiffView(DiffRows):
         Binding("Z", "fold_all", "Fold all files", show=False),
         Binding("w", "wrap", "Wrap lines", show=False),
         Binding("s", "split", "Side by side", show=False),
-        Binding("v", "range", "Range", show=False),
+        Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
-        Binding("c", "comment", "Comment", show=False),
+        Binding("c", "comment", "Comment the line or the range", show=False),
+        Binding("right_curly_bracket", "note(1)", "Next comment or finding", show=False),
+        Binding("left_curly_bracket", "note(-1)", "Comment or finding before", show=False),
         Binding("enter,f3", "match(1)", "Next match", show=False),
+        # While nothing is searched.
+        Binding("enter", "fold_here", "Fold or unfold the file, at its header", show=False),
         Binding("backspace,shift+f3", "match(-1)", "Previous match", show=False),
     ]
 
@@ -68,6 +74,8 @@ class DiffView(DiffRows):
         del parameters
         if action in {"range", "extend", "comment"}:
             return self.accepts_comments
+        if action == "fold_here":
+            return not self.needle and self.row is not None and self.row.kind is RowKind.FILE
         return action != "match" or bool(self.needle)
 
     def is_marked(self, row: int) -> bool:
@@ -81,8 +89,12 @@ class DiffView(DiffRows):
         """Begin a range at the line under the cursor, or give it up."""
         row = self.row
         self.mark = None if row is None or self.mark is not None else row.line
-        self._tell("" if self.mark is None else _RANGE_KEYS)
+        self._range_changed()
+
+    def _range_changed(self) -> None:
         self.refresh()
+        # What esc does depends on it.
+        self.refresh_bindings()
 
     def action_extend(self, rows: int) -> None:
         """Begin a range if there is none, and move its end."""
@@ -98,7 +110,7 @@ class DiffView(DiffRows):
         first = row.line if self.mark is None else self.mark
         self.mark = None
         self.post_message(self.CommentWanted(first, row.line))
-        self.refresh()
+        self._range_changed()
 
     @property
     def copied_text(self) -> str:
@@ -170,22 +182,25 @@ class DiffView(DiffRows):
             self.folded ^= {row.file}
             self.lay_out()
 
+    def action_fold_here(self) -> None:
+        self.action_fold()
+
     def action_fold_all(self) -> None:
         """Fold all files, or unfold all where one is folded."""
         self.folded = frozenset() if self.folded else frozenset(range(len(self.patch.files)))
         self.lay_out()
 
     def action_wrap(self) -> None:
-        self.is_wrapped = not self.is_wrapped
+        self.look.is_wrapped = not self.is_wrapped
         self.lay_out()
         self._tell("long lines are wrapped" if self.is_wrapped else "long lines scroll with left and right")
 
     def action_split(self) -> None:
         columns = self.app.size.width
-        if not self.wants_split and columns < LEAST_SPLIT_COLUMNS:
+        if not self.look.wants_split and columns < LEAST_SPLIT_COLUMNS:
             self._tell(f"side by side needs {LEAST_SPLIT_COLUMNS} columns; this terminal has {columns}")
             return
-        self.wants_split = not self.wants_split
+        self.look.wants_split = not self.look.wants_split
         self.lay_out()
 
     def search(self, needle: str) -> None:
@@ -193,17 +208,29 @@ class DiffView(DiffRows):
         self.needle = needle if any(map(str.isupper, needle)) else needle.lower()
         self.matches = tuple(self._lines_with(self.needle)) if needle else ()
         self.repaint()
+        self.refresh_bindings()
         if needle:
             row = self.row
             self._go_to_match(next((line for line in self.matches if row and line >= row.line), None))
 
     def _lines_with(self, needle: str) -> list[int]:
+        """Return the lines that have a text, with the headers of files whose names have it."""
         lines = self.patch.lines
+        named = [file.start for file in self.patch.files if found_at(file.path, needle)]
         if needle == needle.lower():
             found = [index for index, line in enumerate(lines) if needle in line.lower()]
         else:
             found = [index for index, line in enumerate(lines) if needle in line]
-        return [line for line in found if self._is_in_hunk(line) and found_at(lines[line][1:], needle)]
+        inside = [line for line in found if self._is_in_hunk(line) and found_at(lines[line][1:], needle)]
+        return sorted([*named, *inside])
+
+    @property
+    def _places_of_matches(self) -> str:
+        """How many of the matches are where."""
+        places = Counter(_PLACES.get(self.patch.marks[line], _IN_NAMES) for line in self.matches)
+        return ", ".join(
+            f"{places[place]} {place}" for place in (*_PLACES.values(), _IN_NAMES) if places[place]
+        )
 
     def _is_in_hunk(self, line: int) -> bool:
         return self.patch.marks[line] not in {"@", NO_NEWLINE} and self.patch.hunk_at(line) is not None
@@ -222,14 +249,32 @@ class DiffView(DiffRows):
     def _go_to_match(self, line: int | None) -> None:
         """Go to a match; None stands for the first of all."""
         if not self.matches:
-            self._tell(f"no line has {self.needle}")
+            self._tell(f"no line and no file name has {self.needle}")
             return
         line = self.matches[0] if line is None else line
+        self._go_among(line)
+        place = f"match {self.matches.index(line) + 1} of {len(self.matches)}"
+        self._tell(f"{place} ({self._places_of_matches}): {self.needle}")
+
+    def _go_among(self, line: int) -> None:
+        """Go to a line, and show what is around it as well."""
         self.go_to(line)
-        # What is around it is to be read as well.
         self.scroll_to_row(self.cursor - self.size.height // 3)
         self.keep_in_view()
-        self._tell(f"match {self.matches.index(line) + 1} of {len(self.matches)}: {self.needle}")
+
+    def action_note(self, direction: int) -> None:
+        """Go to the next line with a comment or a finding under it, or the one before."""
+        lines, row = sorted({note.line for note in self.notes}), self.row
+        if row is None:
+            return
+        further = [line for line in lines if (line - row.line) * direction > 0]
+        if not further:
+            end = "last" if direction > 0 else "first"
+            self._tell(f"the {end} comment or finding" if lines else "no comments and no findings here")
+            return
+        line = further[0 if direction > 0 else -1]
+        self._go_among(line)
+        self._tell(f"commented line {lines.index(line) + 1} of {len(lines)}")
 
     def on_click(self, event: events.Click) -> None:
         row = self.row_at(event.y)

@@ -110,7 +110,7 @@ def under_cursor(app: Shown) -> str:
 
 
 TOP = """\
-> src/app.py  +2 -1  modified
+>▾ src/app.py  +2 -1  modified
     @@ -1,4 +1,4 @@
    1   import os
    2 - total = one + two
@@ -132,9 +132,9 @@ SPLIT = f"""\
                                                                      │  41 +     b = "some text"
   41       c                                                         │  42       c
   42       d                                                         │  43       d
-▾ logo.png  added, binary
+ ▾ logo.png  added, binary
     a binary file: its content is not shown
-▾ run.sh  +1 -1  renamed
+ ▾ run.sh  +1 -1  renamed
     renamed from old, 90% the same
     mode 100644 -> 100755: a file, now an executable file
     @@ -1 +1 @@
@@ -149,7 +149,7 @@ def test_movement_by_lines_hunks_and_files_and_folding() -> None:
         assert under_cursor(app) == ">  2 - total = one + two"
         await press(app, pilot, "n")
         assert under_cursor(app).startswith(">   @@ -40,3 +40,4 @@")
-        assert app.lines[0].startswith("▾ src/app.py")
+        assert app.lines[0].startswith(" ▾ src/app.py")
         await press(app, pilot, "n")
         assert under_cursor(app) == ">   @@ -1 +1 @@"
         await press(app, pilot, "n")
@@ -157,13 +157,14 @@ def test_movement_by_lines_hunks_and_files_and_folding() -> None:
         await press(app, pilot, "N", "N")
         assert under_cursor(app).startswith(">   @@ -1,4 +1,4 @@")
         await press(app, pilot, "]")
-        assert under_cursor(app).startswith("> logo.png  added, binary")
+        assert under_cursor(app).startswith(">▾ logo.png  added, binary")
         await press(app, pilot, "]", "j", "[")
-        assert under_cursor(app).startswith("> run.sh  +1 -1  renamed")
+        assert under_cursor(app).startswith(">▾ run.sh  +1 -1  renamed")
+        # The cursor leaves the sign of a fold to be seen; enter folds as well, at a header alone.
         await press(app, pilot, "[", "[", "z")
-        assert [line.split()[:2] for line in app.lines[:2]] == [[">", "src/app.py"], ["▾", "logo.png"]]
-        await press(app, pilot, "z", "Z")
-        assert [line[:1] for line in app.lines[:4]] == [">", "▸", "▸", ""]
+        assert [line.split()[:2] for line in app.lines[:2]] == [[">▸", "src/app.py"], ["▾", "logo.png"]]
+        await press(app, pilot, "enter", "j", "enter", "k", "enter", "z", "Z")
+        assert [line[:2] for line in app.lines[:4]] == [">▸", " ▸", " ▸", ""]
         await press(app, pilot, "n")
         assert under_cursor(app).startswith(">   @@ -1,4")
         await press(app, pilot, "Z", "G")
@@ -204,14 +205,23 @@ def test_side_by_side_needs_room() -> None:
 
 def test_the_search_counts_and_goes_on() -> None:
     async def session(app: Shown, pilot: Pilot[None]) -> None:
+        def at() -> tuple[str, str]:
+            return under_cursor(app), app.lines[-1]
+
         await press(app, pilot, "Z", "/", *"total", "enter")
-        assert (under_cursor(app), app.lines[-1]) == (">  2 - total = one + two", " match 1 of 3: total")
+        counts = "(2 added, 1 removed): total"
+        assert at() == (">  2 - total = one + two", f" match 1 of 3 {counts}")
         await press(app, pilot, "enter", "f3")
-        assert (under_cursor(app), app.lines[-1]) == (">  1 + echo total^M", " match 3 of 3: total")
+        assert at() == (">  1 + echo total^M", f" match 3 of 3 {counts}")
         await press(app, pilot, "enter", "backspace", "backspace")
-        assert (under_cursor(app), app.lines[-1]) == (">  2 + total = one - two", " match 2 of 3: total")
+        assert at() == (">  2 + total = one - two", f" match 2 of 3 {counts}")
         await press(app, pilot, "escape", "/", "ctrl+u", *"Total", "enter")
-        assert app.lines[-1] == " no line has Total"
+        assert app.lines[-1] == " no line and no file name has Total"
+        # Names of files are found as well, at their headers.
+        await press(app, pilot, "escape", "/", "ctrl+u", *"p", "enter")
+        assert at() == (">▸ logo.png  added, binary", " match 3 of 3 (1 unchanged, 2 in file names): p")
+        await press(app, pilot, "enter")
+        assert under_cursor(app) == ">▾ src/app.py  +2 -1  modified"
 
     watch(PATCH, session, (60, 12))
 
@@ -227,14 +237,18 @@ def test_long_lines_scroll_beside_their_numbers_or_are_wrapped() -> None:
         assert app.lines[2].startswith(">  1 + ")
         assert app.lines[2].endswith("日!")
         assert app.lines[3] == "   2 +"
-        await press(app, pilot, *["left"] * 35, "w")
+        await press(app, pilot, *["left"] * 35)
+        # A line that is cut says so; one that is wrapped is cut between words.
+        assert app.lines[2] == ">  1 + word word word word word word w…"
+        await press(app, pilot, "w")
+        assert app.lines[1] == ">  1 + word word word word word word"
         seen = set(app.lines)
         for _ in range(14):
             seen |= set(await press(app, pilot, "j"))
         assert under_cursor(app) == ">  2 + last"
         assert any(line.endswith("日!") for line in seen)
         await press(app, pilot, *["k"] * 14)
-        assert under_cursor(app).startswith("> x")
+        assert under_cursor(app).startswith(">▾ x")
 
     watch(patch, session, (40, 10))
 

@@ -1,0 +1,105 @@
+"""The keys at the decision on a run, and the line below the choices that names them."""
+
+from collections.abc import Iterator
+from enum import Enum
+
+from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.widget import Widget
+from textual.widgets import Static
+
+from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.file_list import FileList, FileSearch
+from git_blackbird.tui.widgets.line_view import TextPane
+from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS
+
+_READ_KEY = "Mark the file as read and go on to the next; on a read file, take the mark away"
+REVIEW_BINDINGS: list[BindingType] = [
+    *SCROLL_BINDINGS,
+    Binding("v", "diff", "Go to the diff", show=False),
+    # Carried out before the next key is read, which is a letter of what is searched.
+    Binding("slash", "search", "Search in the diff", show=False, priority=True),
+    Binding("i", "after_request('view_since_request')", "Changes since your request", show=False),
+    Binding("I", "after_request('view_diff')", "The whole change again", show=False),
+    Binding("right_square_bracket", "in_diff('file(1)')", "Next file", show=False),
+    Binding("left_square_bracket", "in_diff('file(-1)')", "File before", show=False),
+    Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
+    Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
+    Binding("y", "app.copy", "Copy the path and line, or the file's path", show=False),
+    Binding("right_curly_bracket", "in_diff('note(1)')", "Next comment or finding", show=False),
+    Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
+    Binding("m", "mark_read", _READ_KEY, show=False),
+    Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
+    # The screen names the choices.
+    *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
+]
+
+
+class Place(Enum):
+    """What has the focus."""
+
+    CHOICES = "enter chooses"
+    FILES = "enter goes to what is shown, / finds a name"
+    NAMES = "enter stays there, down the next one, esc goes back"
+    OVERVIEW = "up down scroll"
+    DIFF = "c comments, v range, / searches"
+
+
+_PLACES: dict[type[DOMNode], Place] = {
+    FileList: Place.FILES,
+    FileSearch: Place.NAMES,
+    TextPane: Place.OVERVIEW,
+    DiffPane: Place.DIFF,
+}
+
+
+def place_of(focused: Widget | None) -> Place:
+    """Return what has the focus; a diff has it also with its search."""
+    nodes = () if focused is None else focused.ancestors_with_self
+    return next((_PLACES[type(node)] for node in nodes if type(node) in _PLACES), Place.CHOICES)
+
+
+_REQUESTED = "i since your request, I all"
+_AT_OVERVIEW = ("v diff, ][ files", "m read, o leave out", "? all keys", "esc leaves it open")
+_AT_DIFF = ("][ files, nN hunks, }{ comments", "m read, o leave out", "? all keys", "esc overview")
+
+
+def keys_line(place: Place, *, is_diff_shown: bool, was_requested: bool) -> str:
+    """Name the most important keys, as they work now."""
+    return ", ".join(_parts(place, is_diff_shown=is_diff_shown, was_requested=was_requested))
+
+
+def _parts(place: Place, *, is_diff_shown: bool, was_requested: bool) -> Iterator[str]:
+    yield place.value
+    if place is Place.NAMES:
+        return
+    if place is not Place.DIFF:
+        yield "tab next pane"
+        if is_diff_shown:
+            yield "v to the diff"
+    yield from _AT_DIFF if is_diff_shown else _AT_OVERVIEW
+    if was_requested:
+        yield _REQUESTED
+
+
+class KeyLine(Static):
+    """Names the keys, except while something is said about the last one."""
+
+    def __init__(self) -> None:
+        super().__init__("", classes="keys", markup=False)
+        self._keys = self._said = ""
+
+    def show_keys(self, keys: str) -> None:
+        """Name these keys, now or after what is said."""
+        self._keys = keys
+        self.update(self._said or keys)
+
+    def say(self, text: str) -> None:
+        """Say something instead, until the next key."""
+        self._said = text
+        self.update(text or self._keys)
+
+    def unsay(self) -> None:
+        """Name the keys again."""
+        if self._said:
+            self.say("")
