@@ -1,97 +1,43 @@
-"""The home of runs that workers make: it orders them, follows them, and brings home what they left."""
+"""The workers of one call: a way to start agents on other machines."""
 
-import asyncio
 import contextlib
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
-from git_blackbird.agents.process.logs import open_log
-from git_blackbird.agents.protocol import OutputParser, RunRequest
+from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.extra import require_extra
-from git_blackbird.controller.cluster.orders import (
-    RunEnd,
-    RunOrder,
-    RunRefs,
-    read_step,
-    write_order,
-)
-from git_blackbird.controller.cluster.results import fence_owner, fetch_end
-from git_blackbird.controller.cluster.worker import (
-    AGENT,
-    WITH_PARENT,
-    make_here,
-    resource_of,
-    stop_events,
-    topic_of,
-)
-from git_blackbird.controller.core.status_sync import note_on_run
-from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.cluster.follow import RemoteRun
+from git_blackbird.controller.cluster.local import local_workers
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes, log_paths
-from git_blackbird.errors import AgentUnavailableError, BlackbirdError, UnusableError
-from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import head
-from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.git.worktree.remote_refs import push, remote_url
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext
+from git_blackbird.errors import AgentUnavailableError, UnusableError
+from git_blackbird.git.worktree.remote_refs import remote_url
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import with_value
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.entities.cli_hints import restart_command
-from git_blackbird.model.entities.run import Run, RunFields
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 LOCAL = "local:"
 _CONNECT_SECONDS = 30.0
-_LOOK_SECONDS = 1.0
-_SECOND = 1_000_000_000
-# A worker whose connection broke is back before that, or its machine is away.
-_PATIENCE_SECONDS = 15.0
-# What says where this machine's own programs and files are.
-_OF_THIS_MACHINE = frozenset(
-    {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
-)
-
-
-@dataclass(frozen=True)
-class WorkerInfo:
-    """A worker that is connected: its name, the versions of its agents, and the runs that it makes now."""
-
-    name: str
-    agents: Mapping[str, str]
-    runs: frozenset[str]
-    slots: int
+_MOST_LOCAL = 64
 
 
 class Cluster:
     """The workers behind one scheduler, while a call uses them."""
 
-    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._ui = ui
         self._stack = contextlib.AsyncExitStack()
-        self._client: Client | None = None
-        self.workers: tuple[WorkerInfo, ...] = ()
-        self.remote = ""
+        self._connection: Connection | None = None
 
     @property
-    def client(self) -> "Client":
+    def connection(self) -> Connection:
         """The connection, within the block."""
-        assert self._client is not None  # noqa: S101  # entered
-        return self._client
-
-    @property
-    def runs(self) -> frozenset[str]:
-        """The runs that workers made when they were last asked."""
-        return frozenset[str]().union(*(worker.runs for worker in self.workers))
+        assert self._connection is not None  # noqa: S101  # entered
+        return self._connection
 
     @property
     def workspace(self) -> Workspace:
@@ -99,55 +45,51 @@ class Cluster:
         settings = self._workspace.settings
         if settings.applied["execution.jobs"].layer is not Layer.DEFAULT:
             return self._workspace
-        slots = sum(worker.slots for worker in self.workers)
+        slots = sum(worker.slots for worker in self.connection.workers)
         config = with_value(settings.config, ("execution", "jobs"), max(1, slots))
         return replace(self._workspace, settings=settings._replace(config=config))
 
     async def __aenter__(self) -> Self:
         require_extra()
-        from distributed import Client  # noqa: PLC0415 - as above
-
         address = self._workspace.config.cluster.address or ""
         try:
-            if address.startswith(LOCAL):
-                count = int(address.removeprefix(LOCAL))
-                address = await self._stack.enter_async_context(_local(self._workspace, count))
-                self.remote = str(self._workspace.repo.common_dir)
-            else:
-                count = 1
-                self.remote = remote_url(
-                    self._workspace.repo, self._workspace.config.cluster.remote or "origin"
-                )
-            connecting = Client(address, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS)
-            self._client = await self._stack.enter_async_context(connecting)
-            await _workers_of(self.client, count)
-            await self.look()
-        except (OSError, TimeoutError, ValueError) as error:
+            self._connection = await self._connect(address)
+        except (OSError, ValueError) as error:
             await self._stack.aclose()
             raise UnusableError(
                 f"the cluster at {address} cannot be used: {error}",
-                hint=f"git blackbird worker {address}    # starts a worker",
+                hint=f"git blackbird worker {shell_word(address)}    # starts a worker",
             ) from error
+        except BaseException:
+            await self._stack.aclose()
+            raise
         return self
+
+    async def _connect(self, address: str) -> Connection:
+        from distributed import Client  # noqa: PLC0415 - an extra, and slow to load
+
+        repo, config, count = self._workspace.repo, self._workspace.config.cluster, 1
+        if address.startswith(LOCAL):
+            count, remote = _count(address), str(repo.common_dir)
+            address = await self._stack.enter_async_context(local_workers(self._workspace, count))
+        else:
+            remote = remote_url(repo, config.remote or "origin")
+        connecting = Client(address, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS)
+        client = await self._stack.enter_async_context(connecting)
+        await _workers_of(client, count)
+        connection = Connection(client, remote)
+        await connection.look()
+        return connection
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    async def look(self) -> tuple[WorkerInfo, ...]:
-        """Ask which workers are connected. Raises OSError while the scheduler is away."""
-        scheduler = self.client.scheduler
-        if scheduler is None:
-            raise OSError("the scheduler is away")
-        found = await scheduler.identity(n_workers=-1)
-        self.workers = tuple(_worker_infos(found))
-        return self.workers
-
     def version_of(self, agent: str) -> str:
         """Return the version of an agent on a worker. Raises AgentUnavailableError where none has it."""
-        for worker in self.workers:
+        for worker in self.connection.workers:
             if agent in worker.agents:
                 return worker.agents[agent]
-        names = ", ".join(f"{worker.name}: {', '.join(worker.agents)}" for worker in self.workers)
+        names = ", ".join(f"{worker.name}: {', '.join(worker.agents)}" for worker in self.connection.workers)
         raise AgentUnavailableError(f"no worker has the agent {agent} ({names})")
 
     def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
@@ -157,12 +99,20 @@ class Cluster:
             history = self._workspace.store.records.history(start.run.task_id)
             resumed = history.find(start.run.resumes or start.run.id)
             pinned = None if resumed is None else resumed.worker
-            if pinned is not None and pinned not in {worker.name for worker in self.workers}:
+            if pinned is not None and pinned not in {worker.name for worker in self.connection.workers}:
                 raise AgentUnavailableError(
                     f"the session of {start.run.task_id} is on worker {pinned}, which is not connected",
                     hint=restart_command(start.run.task_id),
                 )
-        return RemoteRun(self, context, start, pinned)
+        return RemoteRun(self.connection, context, start, pinned)
+
+
+def _count(address: str) -> int:
+    """Return how many workers ``local:N`` asks for. Raises UnusableError."""
+    given = address.removeprefix(LOCAL)
+    if not given.isdecimal() or not 0 < int(given) <= _MOST_LOCAL:
+        raise UnusableError(f"{address}: local:N takes a number from 1 to {_MOST_LOCAL}")
+    return int(given)
 
 
 async def _workers_of(client: "Client", count: int) -> None:
@@ -173,349 +123,3 @@ async def _workers_of(client: "Client", count: int) -> None:
         await waiting(count, timeout=_CONNECT_SECONDS)
     except TimeoutError:
         raise TimeoutError("no worker is connected") from None
-
-
-def _worker_infos(identity: Mapping[str, Any]) -> list[WorkerInfo]:
-    infos = []
-    for worker in identity["workers"].values():
-        about = worker.get("metrics", {}).get("blackbird")
-        if about is not None:
-            runs, slots = frozenset(about["runs"]), int(about["slots"])
-            infos.append(WorkerInfo(str(worker["name"]), about["agents"], runs, slots))
-    return infos
-
-
-@contextlib.asynccontextmanager
-async def _local(workspace: Workspace, count: int) -> AsyncIterator[str]:
-    """Start a scheduler and workers on this machine; they end with this call."""
-    import dask  # noqa: PLC0415 - an extra, and slow to load
-    from distributed import Scheduler  # noqa: PLC0415 - as above
-
-    folder = _local_folder(workspace)
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:
-            programs = []
-            for number in range(1, count + 1):
-                place = folder / f"worker-{number}"
-                place.mkdir(mode=0o700, parents=True, exist_ok=True)
-                log = open_log(place / "worker.log")
-                command = ("-m", "git_blackbird", "worker", scheduler.address, "--name", f"local-{number}")
-                programs.append(
-                    await asyncio.create_subprocess_exec(
-                        sys.executable,
-                        *command,
-                        "--dir",
-                        str(place),
-                        cwd=place,
-                        stdin=asyncio.subprocess.PIPE,
-                        stdout=log,
-                        stderr=log,
-                        env={**workspace.repo.environ, WITH_PARENT: "1"},
-                        start_new_session=True,
-                    )
-                )
-                os.close(log)
-            try:
-                yield scheduler.address
-            finally:
-                for program in programs:
-                    assert program.stdin is not None  # noqa: S101  # a pipe was asked for
-                    program.stdin.close()
-                await asyncio.gather(*(program.wait() for program in programs))
-
-
-def _local_folder(workspace: Workspace) -> Path:
-    top = workspace.paths.state_root
-    return top.parent / f"{top.name}.workers"
-
-
-@dataclass
-class RemoteRun:
-    """A run that a worker makes; in the place of an agent's process at home."""
-
-    cluster: Cluster
-    context: RunContext
-    begin: AgentStart
-    pinned: str | None
-    is_ordered: bool = False
-    has_ended: bool = False
-    worker: str | None = None
-    fields: RunFields = field(default_factory=lambda: RunFields(cluster=True))
-
-    @property
-    def run(self) -> Run:
-        """Its record as it was when it was ordered."""
-        return self.begin.run
-
-    @property
-    def _repo(self) -> Any:
-        return self.context.workspace.repo
-
-    pid: int | None = None
-
-    def open_gate(self) -> None:
-        """Let it be ordered, which ``follow`` does."""
-
-    def abandon(self) -> None:
-        """Nothing was ordered."""
-
-    async def follow(
-        self,
-        reader: OutputParser,
-        limits: Limits,
-        *,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> ProcessResult:
-        """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
-        follower = _Follower(self, reader, limits, on_progress, on_output, hurry)
-        work = asyncio.ensure_future(follower.run())
-        is_cancelled = False
-        while not work.done():
-            try:
-                await asyncio.shield(work)
-            except asyncio.CancelledError:
-                follower.interrupt(at_once=is_cancelled)
-                is_cancelled = True
-        return work.result()
-
-
-class _Follower:
-    def __init__(
-        self,
-        remote: RemoteRun,
-        reader: OutputParser,
-        limits: Limits,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> None:
-        self._remote = remote
-        self._cluster = remote.cluster
-        self._reader = reader
-        self._limits = limits
-        self._on_progress = on_progress
-        self._on_output = on_output
-        self._hurry = hurry
-        self._wake = asyncio.Event()
-        self._is_interrupted = False
-        self._refs = RunRefs.of(remote.run.id)
-        self._began = asyncio.get_running_loop().time()
-        self._logs: dict[str, int] = {}
-        self._future: Future[Any] | None = None
-        self._fault: str | None = None
-        self._missing_since: float | None = None
-        self._stopping_since: float | None = None
-
-    def interrupt(self, *, at_once: bool) -> None:
-        """Have the agent stopped: with the usual graces, or by SIGKILL."""
-        self._is_interrupted = True
-        if at_once:
-            self._hurry.set()
-        self._wake.set()
-
-    async def run(self) -> ProcessResult:
-        """Order the run, and return how it ended."""
-        remote, client = self._remote, self._cluster.client
-        run = remote.run
-        topic = topic_of(run.id)
-        paths = log_paths(self._remote.context.workspace.paths, run)
-        for name, path in zip(("stdout", "stderr"), paths, strict=True):
-            self._logs[name] = open_log(path)
-        client.subscribe_topic(topic, self._take_message)
-        try:
-            if not remote.is_ordered:
-                self._submit(await run_in_thread(self._send_base))
-            end = await self._end()
-        finally:
-            client.unsubscribe_topic(topic)
-            for descriptor in self._logs.values():
-                os.close(descriptor)
-        return await self._result(end)
-
-    def _send_base(self) -> RunOrder:
-        """Push the files that the agent is to find. Raises GitError."""
-        remote, workspace = self._remote, self._remote.context.workspace
-        repo, run, now = workspace.repo, remote.run, workspace.environment.now()
-        at = head(repo).commit
-        message = f"What {run.task_id} begins with\n"
-        parents = () if at is None else (at,)
-        base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
-        push(repo, self._cluster.remote, {self._refs.base: base})
-        applied = workspace.settings.applied
-        settings = tuple(
-            (name, setting.value)
-            for name, setting in applied.items()
-            if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
-        )
-        return RunOrder(
-            self._cluster.remote,
-            base,
-            run.provider,
-            _for_another(remote.begin.request),
-            settings,
-            self._limits,
-            log_bytes(workspace),
-        )
-
-    def _submit(self, order: RunOrder) -> None:
-        pinned = self._remote.pinned
-        self._future = self._cluster.client.submit(
-            make_here,
-            write_order(order),
-            key=f"blackbird-{self._remote.run.id}",
-            resources={AGENT: 1, resource_of(order.agent): 1},
-            workers=None if pinned is None else [pinned],
-            allow_other_workers=False,
-            retries=0,
-            pure=False,
-        )
-
-    async def _take_message(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        _, message = event
-        kind, data = message["kind"], message["data"]
-        if kind == "step":
-            self._on_progress(read_step(data))
-        elif kind in self._logs:
-            os.write(self._logs[kind], data)
-            if kind == "stdout":
-                self._reader.feed(data)
-            if self._on_output is not None:
-                self._on_output(data, kind, 0)
-        elif kind == "started":
-            self._remote.worker = data.decode()
-            self._tell(f"{self._remote.run.task_id} is worked on by {self._remote.worker}")
-            fields = RunFields(worker=self._remote.worker)
-            workspace, run = self._remote.context.workspace, self._remote.run
-            await asyncio.to_thread(lambda: note_on_run(workspace, run, fields))
-        elif kind == "note":
-            self._tell(data.decode(errors="replace"))
-        elif kind == "ended":
-            self._wake.set()
-
-    def _tell(self, text: str) -> None:
-        inform(self._remote.context.ui, text, self._remote.run.task_id)
-
-    async def _end(self) -> RunEnd | None:
-        """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
-        waiting = asyncio.ensure_future(self._ordered())
-        while True:
-            wake = asyncio.ensure_future(self._wake.wait())
-            tasks = {wake, waiting} if not waiting.done() else {wake}
-            await asyncio.wait(tasks, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            wake.cancel()
-            self._wake.clear()
-            if self._is_interrupted and await self._is_left():
-                return None
-            if waiting.done():
-                end = await self._look_for_end()
-                if end is not None or await self._is_lost():
-                    return end
-
-    async def _ordered(self) -> None:
-        """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
-        if self._future is None:
-            return
-        try:
-            await self._future
-        except BlackbirdError as error:
-            self._fault = error.message
-        except Exception as error:  # noqa: BLE001  # of Dask: a lost worker, a scheduler that was restarted
-            self._fault = str(error).partition(".")[0]
-        self._future.release()
-
-    async def _is_left(self) -> bool:
-        """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""
-        now = asyncio.get_running_loop().time()
-        if self._stopping_since is None:
-            self._stopping_since = now
-            if await self._given_up():
-                return True
-        await self._ask_to_stop()
-        return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
-
-    async def _given_up(self) -> bool:
-        """Claim the run, so that no worker starts its agent; false where one has."""
-        if self._remote.worker is not None:
-            return False
-        repo, now = self._remote.context.workspace.repo, self._remote.context.workspace.environment.now()
-
-        def claim() -> bool:
-            mine = commit_of(repo, TreeStore(repo).save({}), (), f"home {now}\n", now // _SECOND)
-            try:
-                push(repo, self._cluster.remote, {self._refs.fence: mine}, {self._refs.fence: ""})
-            except GitError:
-                return False
-            return True
-
-        is_ours = await run_in_thread(claim)
-        if is_ours and self._future is not None:
-            await self._future.cancel()
-        return is_ours
-
-    async def _ask_to_stop(self) -> None:
-        from distributed import Event  # noqa: PLC0415 - loaded by now
-
-        stop, kill = stop_events(self._remote.run.id)
-        for name in (stop, kill) if self._hurry.is_set() else (stop,):
-            await Event(name, client=self._cluster.client).set()
-
-    async def _look_for_end(self) -> RunEnd | None:
-        workspace, run = self._remote.context.workspace, self._remote.run
-        try:
-            return await run_in_thread(lambda: fetch_end(workspace, run, self._cluster.remote))
-        except GitError as error:
-            self._tell(f"the remote does not answer: {error.message}")
-            return None
-
-    async def _is_lost(self) -> bool:
-        """Whether no worker that is connected makes the run, for a while."""
-        try:
-            workers = await self._cluster.look()
-        except (OSError, TimeoutError):
-            self._missing_since = None
-            return False
-        if any(self._remote.run.id in worker.runs for worker in workers):
-            self._missing_since = None
-            return False
-        now = asyncio.get_running_loop().time()
-        if self._missing_since is None:
-            self._missing_since = now
-        return now - self._missing_since > _PATIENCE_SECONDS
-
-    async def _result(self, end: RunEnd | None) -> ProcessResult:
-        remote, run = self._remote, self._remote.run
-        workspace = remote.context.workspace
-        if end is None and remote.worker is None and not self._is_interrupted:
-            # Home may have been killed before it heard who has the run.
-            owner = await run_in_thread(lambda: fence_owner(workspace, run, self._cluster.remote))
-            remote.worker = owner
-        seconds = asyncio.get_running_loop().time() - self._began
-        if end is not None:
-            remote.has_ended, remote.worker = True, end.worker
-        remote.fields = RunFields(cluster=True, worker=remote.worker)
-        if end is not None and end.result is not None:
-            for note in end.notes:
-                warn(remote.context.ui, note, run.task_id)
-            return replace(end.result, duration_seconds=seconds)
-        if end is not None:
-            refused = AgentResult(error=end.fault, refusal=AgentFailure.REFUSED, refusal_hint=end.hint)
-            return _unended(ExitCause.EXITED, refused, seconds)
-        if self._is_interrupted:
-            return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
-        reading = self._reader.finish(None, "")
-        gone = f"no worker has it: {self._fault}"
-        if remote.worker is not None:
-            gone = f"worker {remote.worker} is gone"
-        warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
-        return _unended(ExitCause.WORKER_LOST, reading, seconds)
-
-
-def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
-    return ProcessResult(None, cause, reading, "", "", 0, 0, 0, 0, 0, seconds)
-
-
-def _for_another(request: RunRequest) -> RunRequest:
-    """Return a request without the places of this machine."""
-    return replace(request, folder="", scratch="")

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Iterable, Iterator
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
-from git_blackbird.controller.cluster.client import Cluster, RemoteRun
+from git_blackbird.controller.cluster.client import Cluster
+from git_blackbird.controller.cluster.follow import RemoteRun
 from git_blackbird.controller.cluster.orders import ALL_REFS, RunRefs
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -31,7 +32,7 @@ async def take_up_runs(
     So does the end of a run whose worker was given up as lost, and is back.
     """
     histories = workspace.store.records.histories()
-    there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.remote, ALL_REFS))
+    there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.connection.remote, ALL_REFS))
     runs = [run for history in histories.values() for run in _open_runs(history, there)]
     await asyncio.gather(*(_take_up(cluster, workspace, ui, run, force_stop) for run in runs))
 
@@ -54,7 +55,7 @@ async def _take_up(
     inform(ui, f"{run.task_id}: taking up run {run.id}, which a worker made or makes", run.task_id)
     context = RunContext(place, agent, "", ui, set(), elsewhere=cluster)
     child = RemoteRun(
-        cluster,
+        cluster.connection,
         context,
         AgentStart(run, title, recorded_assignment(workspace, run)),
         None,
@@ -80,7 +81,7 @@ async def _take_up(
 
 
 def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
-    return ended.cause is ExitCause.INTERRUPTED and child.run.id in child.cluster.runs
+    return ended.cause is ExitCause.INTERRUPTED and child.run.id in child.connection.runs
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
@@ -88,7 +89,7 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
 
     Raises GitError.
     """
-    there = list_refs(workspace.repo, cluster.remote, ALL_REFS)
+    there = list_refs(workspace.repo, cluster.connection.remote, ALL_REFS)
     runs = (run for history in workspace.store.records.histories().values() for run in history.runs)
     ended = [run for run in runs if run.cluster and run.status is not RunStatus.RUNNING]
     lost = {run.id for run in ended if run.terminal_reason is TerminalReason.WORKER_LOST}
@@ -96,15 +97,16 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
     known = {run.id for run in ended} - lost | given_up
     for run_id in given_up:
         if (end := RunRefs.of(run_id).end) in there:
-            fetch(workspace.repo, cluster.remote, [end])
+            fetch(workspace.repo, cluster.connection.remote, [end])
             keep_commit(workspace.repo, run_id, there[end])
     _remove(cluster, workspace, [ref for ref in there if RunId(ref.split("/")[3]) in known])
 
 
 def _remove(cluster: Cluster, workspace: Workspace, refs: Iterable[str]) -> None:
-    there = [ref for ref in list_refs(workspace.repo, cluster.remote, ALL_REFS) if ref in set(refs)]
+    remote = cluster.connection.remote
+    there = list_refs(workspace.repo, remote, ALL_REFS).keys() & set(refs)
     if there:
-        push(workspace.repo, cluster.remote, dict.fromkeys(there, ""))
+        push(workspace.repo, remote, dict.fromkeys(there, ""))
         delete_here(workspace.repo, there)
 
 

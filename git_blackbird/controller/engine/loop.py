@@ -99,7 +99,7 @@ class Loop:
         from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs  # noqa: PLC0415
 
         engine = self._engine
-        async with Cluster(self._workspace, engine.ui) as cluster:
+        async with Cluster(self._workspace) as cluster:
             self._workspace = engine.workspace = cluster.workspace
             engine.elsewhere = cluster
             await engine.interruptible(take_up_runs(cluster, self._workspace, engine.ui, engine.force_stop))

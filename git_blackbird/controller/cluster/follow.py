@@ -1,0 +1,332 @@
+"""A run that a worker makes, followed from its order to what it left."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
+from git_blackbird.agents.process.logs import open_log
+from git_blackbird.agents.protocol import OutputParser, RunRequest
+from git_blackbird.controller.cluster.connection import Connection
+from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step, write_order
+from git_blackbird.controller.cluster.results import fence_owner, fetch_end
+from git_blackbird.controller.cluster.worker import AGENT, make_here, resource_of, stop_events, topic_of
+from git_blackbird.controller.core.status_sync import note_on_run
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes, log_paths
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.remote_refs import push
+from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
+from git_blackbird.model.entities.run import Run, RunFields
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+_LOOK_SECONDS = 1.0
+_SECOND = 1_000_000_000
+# A worker whose connection broke is back before that, or its machine is away.
+_PATIENCE_SECONDS = 15.0
+# What says where this machine's own programs and files are.
+_OF_THIS_MACHINE = frozenset(
+    {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
+)
+
+
+@dataclass
+class RemoteRun:
+    """A run that a worker makes; in the place of an agent's process at home."""
+
+    connection: Connection
+    context: RunContext
+    begin: AgentStart
+    pinned: str | None
+    is_ordered: bool = False
+    has_ended: bool = False
+    worker: str | None = None
+    fields: RunFields = field(default_factory=lambda: RunFields(cluster=True))
+
+    @property
+    def run(self) -> Run:
+        """Its record as it was when it was ordered."""
+        return self.begin.run
+
+    @property
+    def _repo(self) -> Any:
+        return self.context.workspace.repo
+
+    pid: int | None = None
+
+    def open_gate(self) -> None:
+        """Let it be ordered, which ``follow`` does."""
+
+    def abandon(self) -> None:
+        """Nothing was ordered."""
+
+    async def follow(
+        self,
+        reader: OutputParser,
+        limits: Limits,
+        *,
+        on_progress: Callable[[Progress], None],
+        on_output: OnOutput | None,
+        hurry: asyncio.Event,
+    ) -> ProcessResult:
+        """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
+        follower = _Follower(self, reader, limits, on_progress, on_output, hurry)
+        work = asyncio.ensure_future(follower.run())
+        is_cancelled = False
+        while not work.done():
+            try:
+                await asyncio.shield(work)
+            except asyncio.CancelledError:
+                follower.interrupt(at_once=is_cancelled)
+                is_cancelled = True
+        return work.result()
+
+
+class _Follower:
+    def __init__(
+        self,
+        remote: RemoteRun,
+        reader: OutputParser,
+        limits: Limits,
+        on_progress: Callable[[Progress], None],
+        on_output: OnOutput | None,
+        hurry: asyncio.Event,
+    ) -> None:
+        self._remote = remote
+        self._connection = remote.connection
+        self._reader = reader
+        self._limits = limits
+        self._on_progress = on_progress
+        self._on_output = on_output
+        self._hurry = hurry
+        self._wake = asyncio.Event()
+        self._is_interrupted = False
+        self._refs = RunRefs.of(remote.run.id)
+        self._began = asyncio.get_running_loop().time()
+        self._logs: dict[str, int] = {}
+        self._future: Future[Any] | None = None
+        self._fault: str | None = None
+        self._missing_since: float | None = None
+        self._stopping_since: float | None = None
+
+    def interrupt(self, *, at_once: bool) -> None:
+        """Have the agent stopped: with the usual graces, or by SIGKILL."""
+        self._is_interrupted = True
+        if at_once:
+            self._hurry.set()
+        self._wake.set()
+
+    async def run(self) -> ProcessResult:
+        """Order the run, and return how it ended."""
+        remote, client = self._remote, self._connection.client
+        run = remote.run
+        topic = topic_of(run.id)
+        paths = log_paths(self._remote.context.workspace.paths, run)
+        for name, path in zip(("stdout", "stderr"), paths, strict=True):
+            self._logs[name] = open_log(path)
+        client.subscribe_topic(topic, self._take_message)
+        try:
+            if not remote.is_ordered:
+                self._submit(await run_in_thread(self._send_base))
+            end = await self._end()
+        finally:
+            client.unsubscribe_topic(topic)
+            for descriptor in self._logs.values():
+                os.close(descriptor)
+        return await self._result(end)
+
+    def _send_base(self) -> RunOrder:
+        """Push the files that the agent is to find. Raises GitError."""
+        remote, workspace = self._remote, self._remote.context.workspace
+        repo, run, now = workspace.repo, remote.run, workspace.environment.now()
+        at = head(repo).commit
+        message = f"What {run.task_id} begins with\n"
+        parents = () if at is None else (at,)
+        base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
+        push(repo, self._connection.remote, {self._refs.base: base})
+        applied = workspace.settings.applied
+        settings = tuple(
+            (name, setting.value)
+            for name, setting in applied.items()
+            if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
+        )
+        return RunOrder(
+            self._connection.remote,
+            base,
+            run.provider,
+            _for_another(remote.begin.request),
+            settings,
+            self._limits,
+            log_bytes(workspace),
+        )
+
+    def _submit(self, order: RunOrder) -> None:
+        pinned = self._remote.pinned
+        self._future = self._connection.client.submit(
+            make_here,
+            write_order(order),
+            key=f"blackbird-{self._remote.run.id}",
+            resources={AGENT: 1, resource_of(order.agent): 1},
+            workers=None if pinned is None else [pinned],
+            allow_other_workers=False,
+            retries=0,
+            pure=False,
+        )
+
+    async def _take_message(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        _, message = event
+        kind, data = message["kind"], message["data"]
+        if kind == "step":
+            self._on_progress(read_step(data))
+        elif kind in self._logs:
+            os.write(self._logs[kind], data)
+            if kind == "stdout":
+                self._reader.feed(data)
+            if self._on_output is not None:
+                self._on_output(data, kind, 0)
+        elif kind == "started":
+            self._remote.worker = data.decode()
+            self._tell(f"{self._remote.run.task_id} is worked on by {self._remote.worker}")
+            fields = RunFields(worker=self._remote.worker)
+            workspace, run = self._remote.context.workspace, self._remote.run
+            await asyncio.to_thread(lambda: note_on_run(workspace, run, fields))
+        elif kind == "note":
+            self._tell(data.decode(errors="replace"))
+        elif kind == "ended":
+            self._wake.set()
+
+    def _tell(self, text: str) -> None:
+        inform(self._remote.context.ui, text, self._remote.run.task_id)
+
+    async def _end(self) -> RunEnd | None:
+        """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
+        waiting = asyncio.ensure_future(self._ordered())
+        while True:
+            wake = asyncio.ensure_future(self._wake.wait())
+            tasks = {wake, waiting} if not waiting.done() else {wake}
+            await asyncio.wait(tasks, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            wake.cancel()
+            self._wake.clear()
+            if self._is_interrupted and await self._is_left():
+                return None
+            if waiting.done():
+                end = await self._look_for_end()
+                if end is not None or await self._is_lost():
+                    return end
+
+    async def _ordered(self) -> None:
+        """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
+        if self._future is None:
+            return
+        try:
+            await self._future
+        except BlackbirdError as error:
+            self._fault = error.message
+        except Exception as error:  # noqa: BLE001  # of Dask: a lost worker, a scheduler that was restarted
+            self._fault = str(error).partition(".")[0]
+        self._future.release()
+
+    async def _is_left(self) -> bool:
+        """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""
+        now = asyncio.get_running_loop().time()
+        if self._stopping_since is None:
+            self._stopping_since = now
+            if await self._given_up():
+                return True
+        await self._ask_to_stop()
+        return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
+
+    async def _given_up(self) -> bool:
+        """Claim the run, so that no worker starts its agent; false where one has."""
+        if self._remote.worker is not None:
+            return False
+        repo, now = self._remote.context.workspace.repo, self._remote.context.workspace.environment.now()
+
+        def claim() -> bool:
+            mine = commit_of(repo, TreeStore(repo).save({}), (), f"home {now}\n", now // _SECOND)
+            try:
+                push(repo, self._connection.remote, {self._refs.fence: mine}, {self._refs.fence: ""})
+            except GitError:
+                return False
+            return True
+
+        is_ours = await run_in_thread(claim)
+        if is_ours and self._future is not None:
+            await self._future.cancel()
+        return is_ours
+
+    async def _ask_to_stop(self) -> None:
+        from distributed import Event  # noqa: PLC0415 - loaded by now
+
+        stop, kill = stop_events(self._remote.run.id)
+        for name in (stop, kill) if self._hurry.is_set() else (stop,):
+            await Event(name, client=self._connection.client).set()
+
+    async def _look_for_end(self) -> RunEnd | None:
+        workspace, run = self._remote.context.workspace, self._remote.run
+        try:
+            return await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
+        except GitError as error:
+            self._tell(f"the remote does not answer: {error.message}")
+            return None
+
+    async def _is_lost(self) -> bool:
+        """Whether no worker that is connected makes the run, for a while."""
+        try:
+            workers = await self._connection.look()
+        except (OSError, TimeoutError):
+            self._missing_since = None
+            return False
+        if any(self._remote.run.id in worker.runs for worker in workers):
+            self._missing_since = None
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._missing_since is None:
+            self._missing_since = now
+        return now - self._missing_since > _PATIENCE_SECONDS
+
+    async def _result(self, end: RunEnd | None) -> ProcessResult:
+        remote, run = self._remote, self._remote.run
+        workspace = remote.context.workspace
+        if end is None and remote.worker is None and not self._is_interrupted:
+            # Home may have been killed before it heard who has the run.
+            owner = await run_in_thread(lambda: fence_owner(workspace, run, self._connection.remote))
+            remote.worker = owner
+        seconds = asyncio.get_running_loop().time() - self._began
+        if end is not None:
+            remote.has_ended, remote.worker = True, end.worker
+        remote.fields = RunFields(cluster=True, worker=remote.worker)
+        if end is not None and end.result is not None:
+            for note in end.notes:
+                warn(remote.context.ui, note, run.task_id)
+            return replace(end.result, duration_seconds=seconds)
+        if end is not None:
+            refused = AgentResult(error=end.fault, refusal=AgentFailure.REFUSED, refusal_hint=end.hint)
+            return _unended(ExitCause.EXITED, refused, seconds)
+        if self._is_interrupted:
+            return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
+        reading = self._reader.finish(None, "")
+        gone = f"no worker has it: {self._fault}"
+        if remote.worker is not None:
+            gone = f"worker {remote.worker} is gone"
+        warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
+        return _unended(ExitCause.WORKER_LOST, reading, seconds)
+
+
+def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
+    return ProcessResult(None, cause, reading, "", "", 0, 0, 0, 0, 0, seconds)
+
+
+def _for_another(request: RunRequest) -> RunRequest:
+    """Return a request without the places of this machine."""
+    return replace(request, folder="", scratch="")

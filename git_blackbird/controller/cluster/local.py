@@ -1,0 +1,51 @@
+"""A scheduler and workers on this machine, for one call."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator
+
+from git_blackbird.agents.process.logs import open_log
+from git_blackbird.controller.cluster.worker import WITH_PARENT
+from git_blackbird.controller.core.workspace import Workspace
+
+
+@contextlib.asynccontextmanager
+async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
+    """Start a scheduler and workers on this machine, and return its address; they end with the block."""
+    import dask  # noqa: PLC0415 - an extra, and slow to load
+    from distributed import Scheduler  # noqa: PLC0415 - as above
+
+    top = workspace.paths.state_root
+    folder = top.parent / f"{top.name}.workers"
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:
+            programs = []
+            for number in range(1, count + 1):
+                place = folder / f"worker-{number}"
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+                log = open_log(place / "worker.log")
+                command = ("-m", "git_blackbird", "worker", scheduler.address, "--name", f"local-{number}")
+                programs.append(
+                    await asyncio.create_subprocess_exec(
+                        sys.executable,
+                        *command,
+                        "--dir",
+                        str(place),
+                        cwd=place,
+                        stdin=asyncio.subprocess.PIPE,
+                        stdout=log,
+                        stderr=log,
+                        env={**workspace.repo.environ, WITH_PARENT: "1"},
+                        start_new_session=True,
+                    )
+                )
+                os.close(log)
+            try:
+                yield scheduler.address
+            finally:
+                for program in programs:
+                    assert program.stdin is not None  # noqa: S101  # a pipe was asked for
+                    program.stdin.close()
+                await asyncio.gather(*(program.wait() for program in programs))
