@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from benchmarks import (
+    cluster_rows,
     history_rows,
     hook_rows,
     jobs_rows,
@@ -52,9 +53,11 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "17": screen_rows.screen,
     "20": history_rows.long_history,
     "21": snapshot_rows.untracked,
+    "22": cluster_rows.speed_up,
+    "23": cluster_rows.per_run,
 }
 # What is printed for orientation alone.
-_WITHOUT_LIMIT = frozenset({"21"})
+_WITHOUT_LIMIT = frozenset({"21", "23"})
 
 
 def main() -> int:

@@ -57,7 +57,7 @@ class Bench:
         folder = self.place / "venv"
         if not (folder / "bin" / "python").exists():
             venv.create(folder, with_pip=True)
-            self.pip("install", str(ROOT), "pydantic")
+            self.pip("install", f"{ROOT}[cluster]", "pydantic")
         else:
             self.pip("install", "--no-deps", "--force-reinstall", str(ROOT))
         return str(self.binaries / "git-blackbird")

@@ -1,5 +1,6 @@
 """The versions that the checks run with are pinned, all of them."""
 
+import itertools
 import re
 import tomllib
 from importlib.metadata import distribution
@@ -27,16 +28,16 @@ def name_of(requirement: str) -> str:
 
 
 def required() -> set[str]:
-    """Every distribution that the development extras bring along here."""
+    """Every distribution that this one and its extras bring along here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pending = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    found: set[str] = set()
+    pending = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    found = {project["name"]}
     while pending:
         name = name_of(pending.pop())
         if name not in found:
             found.add(name)
             pending += [one for one in distribution(name).requires or () if ";" not in one]
-    return found
+    return found - {project["name"]}
 
 
 def test_whatever_the_checks_install_is_pinned() -> None:

@@ -36,8 +36,16 @@ async def _serve(call: CommandContext, options: WorkerOptions, *, with_parent: b
 
     work = asyncio.ensure_future(serve(call.environment, options, say))
     events = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        events.add_signal_handler(number, work.cancel)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end() -> None:
+        # The next signal ends the process at once, and the agents with it.
+        for number in signals:
+            events.remove_signal_handler(number)
+        work.cancel()
+
+    for number in signals:
+        events.add_signal_handler(number, end)
 
     def end_with_parent() -> None:
         events.remove_reader(sys.stdin.fileno())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 
 from git_blackbird.agents.process.logs import open_log
-from git_blackbird.controller.cluster.worker import WITH_PARENT
+from git_blackbird.controller.cluster.worker import ENDING_SECONDS, WITH_PARENT
 from git_blackbird.controller.core.workspace import Workspace
 
 
@@ -48,4 +48,13 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
                 for program in programs:
                     assert program.stdin is not None  # noqa: S101  # a pipe was asked for
                     program.stdin.close()
-                await asyncio.gather(*(program.wait() for program in programs))
+                await asyncio.gather(*map(_ended, programs))
+
+
+async def _ended(program: asyncio.subprocess.Process) -> None:
+    """Wait for a worker whose standard input was closed; its agents die with it."""
+    try:
+        await asyncio.wait_for(program.wait(), ENDING_SECONDS)
+    except TimeoutError:
+        program.kill()
+        await program.wait()

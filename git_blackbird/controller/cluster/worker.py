@@ -24,7 +24,12 @@ AGENT = "agent"
 # In the environment of a worker that ends with the call that started it, whose pipe is its standard input.
 WITH_PARENT = "BLACKBIRD_WORKER_OF_CALL"
 _AGAIN_SECONDS = 2.0
-_ENDING_SECONDS = 60.0
+_STOPPING_SECONDS = 60.0
+_LEAVING_SECONDS = 10.0
+# A worker that was asked to end has ended by then.
+ENDING_SECONDS = _STOPPING_SECONDS + 2 * _LEAVING_SECONDS
+_LOOK_SECONDS = 0.2
+_ASKED_SECONDS = 1.0
 
 
 def resource_of(agent: str) -> str:
@@ -62,8 +67,15 @@ class Host:
     say: Callable[[str], None]
     runs: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
     states: dict[str, RunState] = field(default_factory=dict)
+    begun_over: dict[str, "Worker | None"] = field(default_factory=dict)
     worker: "Worker | None" = None
     client: "Client | None" = None
+
+    def resources(self) -> dict[str, float]:
+        """Return what Dask may give out: a run that began over another connection has its slot still."""
+        taken = sum(worker is not self.worker for worker in self.begun_over.values())
+        names = (AGENT, *map(resource_of, self.versions))
+        return dict.fromkeys(names, float(max(0, self.options.slots - taken)))
 
     def about(self) -> dict[str, Any]:
         """Say what this worker has, and what it does now; the scheduler passes it on."""
@@ -81,6 +93,7 @@ class Host:
 
     async def _make(self, state: RunState) -> None:
         watch = asyncio.create_task(self._watch(state))
+        self.begun_over[state.id] = self.worker
         self.say(f"run {state.id} of {state.order.request.task_id} begins")
         try:
             await make_run(self.place, state)
@@ -88,6 +101,8 @@ class Host:
             watch.cancel()
             self.say(f"run {state.id} of {state.order.request.task_id} is over")
             del self.runs[state.id], self.states[state.id]
+            if self.begun_over.pop(state.id) is not self.worker and self.worker is not None:
+                await self.worker.set_resources(**self.resources())
 
     def _publish(self, run_id: str, kind: str, data: bytes) -> None:
         if kind == "note":
@@ -99,17 +114,21 @@ class Host:
 
     async def _watch(self, state: RunState) -> None:
         """Stop a run when it is asked for, over whatever connection there is."""
-        from distributed import Event  # noqa: PLC0415 - an extra, and slow to load
-
         for name, act in zip(stop_events(state.id), (state.stop, state.kill), strict=True):
             while True:
-                try:
-                    if self.client is not None and await Event(name, client=self.client).wait(timeout=1):
-                        break
-                except (OSError, TimeoutError, RuntimeError):
-                    pass
-                await asyncio.sleep(0.2)
+                if await self._is_asked(name):
+                    break
+                await asyncio.sleep(_LOOK_SECONDS)
             act()
+
+    async def _is_asked(self, event: str) -> bool:
+        from distributed import Event  # noqa: PLC0415 - an extra, and slow to load
+
+        # While the scheduler is away nobody can ask.
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+            if self.client is not None:
+                return bool(await Event(event, client=self.client).wait(timeout=_ASKED_SECONDS))
+        return False
 
 
 _host: Host | None = None
@@ -136,16 +155,25 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
         for text in await asyncio.to_thread(lambda: list(send_left(place))):
             say(text)
         _host = Host(options, place, versions, say)
+        connection = asyncio.create_task(_stay_connected(_host))
         try:
-            await _serve(_host)
+            # Being cancelled does not reach the connection.
+            await asyncio.wait({connection})
+            connection.result()
         finally:
-            for state in _host.states.values():
-                state.stop()
-            if _host.runs:
-                say("stopping the agents at work")
-                # What cannot be sent by then is sent when this worker is started again.
-                await asyncio.wait(list(_host.runs.values()), timeout=_ENDING_SECONDS)
+            await _end(_host, connection)
             reaper.close()
+
+
+async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
+    """Stop the agents at work, and leave the scheduler; what cannot be sent by then is sent another time."""
+    connection.cancel()
+    for state in host.states.values():
+        state.stop()
+    if host.runs:
+        host.say("stopping the agents at work")
+        await asyncio.wait(list(host.runs.values()), timeout=_STOPPING_SECONDS)
+    await asyncio.wait({connection}, timeout=_LEAVING_SECONDS)
 
 
 def _usable(environment: Environment, config: Config) -> Iterator[tuple[str, str]]:
@@ -158,20 +186,18 @@ def _usable(environment: Environment, config: Config) -> Iterator[tuple[str, str
             yield name, found.version
 
 
-async def _serve(host: Host) -> None:
+async def _stay_connected(host: Host) -> None:
     from distributed import Client, Worker  # noqa: PLC0415 - an extra, and slow to load
 
     options = host.options
     while True:
-        names = (AGENT, *map(resource_of, host.versions))
-        resources = dict.fromkeys(names, float(options.slots))
         try:
             async with (
                 Worker(
                     options.address,
                     nthreads=options.slots,
                     name=options.name,
-                    resources=resources,
+                    resources=host.resources(),
                     metrics={"blackbird": lambda _worker: host.about()},
                     memory_limit=0,
                     dashboard=False,

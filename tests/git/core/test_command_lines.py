@@ -63,6 +63,8 @@ def is_constant(node: ast.expr, known: set[str]) -> bool:
             return is_constant(inner, known)
         case ast.IfExp(body=one, orelse=other):
             return is_constant(one, known) and is_constant(other, known)
+        case ast.ListComp(elt=item):
+            return is_constant(item, known)
         case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
             return start.startswith("--")
         case _:
