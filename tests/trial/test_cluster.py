@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from git_blackbird.agents.process import signals
@@ -134,6 +135,30 @@ def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_pa
     assert git(trial.repo, "for-each-ref", "refs/blackbird/cluster") == ""
 
 
+def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp_path: Path) -> None:
+    trial.plan({"one": ()})
+    trial.command(agent(tmp_path))
+    trial.configure({"cluster.onLostWorker": "restart"})
+    home = trial.start("execute", "--no-input", "--cluster", "local:2")
+    eventually(lambda: starts(tmp_path))
+    first, _, place = starts(tmp_path)[0]
+    number = Path(place).relative_to(f"{trial.repo}.workers").parts[0].rpartition("-")[2]
+    (worker,) = (
+        process for process in psutil.Process(home.pid).children() if f"local-{number}" in process.cmdline()
+    )
+    worker.kill()
+    eventually(lambda: len(starts(tmp_path)) == 2)
+    assert not signals.marked(first)
+    (tmp_path / "go").touch()
+    said, _ = home.communicate(timeout=PATIENCE_SECONDS)
+    assert home.returncode == 0
+    assert f"one starts again elsewhere, since worker local-{number} is gone" in said
+    lost, made = trial.records("one")
+    assert (lost["terminal_reason"], lost["worker"]) == ("worker_lost", f"local-{number}")
+    assert lost["superseded_at"] is not None
+    assert (made["status"], made["worker"]) == ("success", f"local-{3 - int(number)}")
+
+
 def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     missing = tmp_path / "distributed"
@@ -187,7 +212,10 @@ def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machine
     (tmp_path / "go").touch()
     said, _ = home.communicate(timeout=PATIENCE_SECONDS)
     assert f"worker two is gone; run {at_work['two'][0]} is paused" in said
-    assert trial.statuses()[at_work["two"][1]] == "waiting_user"
+    lost = at_work["two"][1]
+    waiting = {task for task, status in trial.statuses().items() if status != "done"}
+    assert waiting == {task for task in TASKS if (int(task[1:]) - int(lost[1:])) % 3 == 0}
+    assert trial.statuses()[lost] == "waiting_user"
 
     machines.work("two")
     eventually(lambda: "sent home what is left" in machines.said("two"), partial(machines.said, "two"))

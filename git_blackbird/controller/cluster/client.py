@@ -15,7 +15,8 @@ from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import with_value
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command
+from git_blackbird.model.entities.run import Run, TerminalReason
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -92,6 +93,11 @@ class Cluster:
         names = ", ".join(f"{worker.name}: {', '.join(worker.agents)}" for worker in self.connection.workers)
         raise AgentUnavailableError(f"no worker has the agent {agent} ({names})")
 
+    def is_gone(self, run: Run) -> bool:
+        """Whether the worker was lost that made a run, and is not back."""
+        is_there = run.worker in {worker.name for worker in self.connection.workers}
+        return run.terminal_reason is TerminalReason.WORKER_LOST and not is_there
+
     def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
         """Return a run that a worker is to make. Raises AgentUnavailableError where its session is away."""
         pinned = None
@@ -99,6 +105,10 @@ class Cluster:
             history = self._workspace.store.records.history(start.run.task_id)
             resumed = history.find(start.run.resumes or start.run.id)
             pinned = None if resumed is None else resumed.worker
+            if resumed is not None and resumed.id in self.connection.runs:
+                raise AgentUnavailableError(
+                    f"run {resumed.id} of {start.run.task_id} still goes on on worker {pinned}", hint=EXECUTE
+                )
             if pinned is not None and pinned not in {worker.name for worker in self.connection.workers}:
                 raise AgentUnavailableError(
                     f"the session of {start.run.task_id} is on worker {pinned}, which is not connected",

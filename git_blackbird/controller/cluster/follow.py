@@ -115,7 +115,9 @@ class _Follower:
         self._began = asyncio.get_running_loop().time()
         self._logs: dict[str, int] = {}
         self._future: Future[Any] | None = None
+        self._order: RunOrder | None = None
         self._fault: str | None = None
+        self._is_refused = False
         self._missing_since: float | None = None
         self._stopping_since: float | None = None
 
@@ -137,7 +139,8 @@ class _Follower:
         client.subscribe_topic(topic, self._take_message)
         try:
             if not remote.is_ordered:
-                self._submit(await run_in_thread(self._send_base))
+                self._order = await run_in_thread(self._send_base)
+                self._submit(self._order)
             end = await self._end()
         finally:
             client.unsubscribe_topic(topic)
@@ -221,8 +224,12 @@ class _Follower:
                 return None
             if waiting.done():
                 end = await self._look_for_end()
-                if end is not None or await self._is_lost():
+                if end is not None:
                     return end
+                if await self._is_lost():
+                    if not await self._is_ordered_again():
+                        return None
+                    waiting = asyncio.ensure_future(self._ordered())
 
     async def _ordered(self) -> None:
         """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
@@ -231,10 +238,24 @@ class _Follower:
         try:
             await self._future
         except BlackbirdError as error:
-            self._fault = error.message
+            self._fault, self._is_refused = error.message, True
         except Exception as error:  # noqa: BLE001  # of Dask: a lost worker, a scheduler that was restarted
             self._fault = str(error).partition(".")[0]
         self._future.release()
+
+    async def _is_ordered_again(self) -> bool:
+        """Order a run once more that no worker has begun: a scheduler that is lost forgets its queue."""
+        remote = self._remote
+        if self._order is None or self._is_refused or remote.worker is not None:
+            return False
+        workspace, address = remote.context.workspace, self._connection.remote
+        remote.worker = await run_in_thread(lambda: fence_owner(workspace, remote.run, address))
+        if remote.worker is not None:
+            return False
+        self._tell(f"{remote.run.task_id}: no worker has it; it is ordered again")
+        self._missing_since = None
+        self._submit(self._order)
+        return True
 
     async def _is_left(self) -> bool:
         """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""

@@ -1,7 +1,7 @@
 """Taking up what workers did while no call followed it, and removing from the remote what is known."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.controller.cluster.client import Cluster
@@ -29,19 +29,20 @@ async def take_up_runs(
 ) -> None:
     """Follow the runs that workers still make, or have made, to their ends, and close their records.
 
-    So does the end of a run whose worker was given up as lost, and is back.
+    So does the end of a run whose worker was given up as lost, and is back or has sent it.
     """
     histories = workspace.store.records.histories()
     there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.connection.remote, ALL_REFS))
-    runs = [run for history in histories.values() for run in _open_runs(history, there)]
+    known = {*there, *(RunRefs.of(run_id).end for run_id in cluster.connection.runs)}
+    runs = [run for history in histories.values() for run in _open_runs(history, known)]
     await asyncio.gather(*(_take_up(cluster, workspace, ui, run, force_stop) for run in runs))
 
 
-def _open_runs(history: History, there: dict[str, str]) -> Iterator[Run]:
+def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
     yield from (run for run in history.at_work if run.cluster)
     run = history.latest
     is_lost = run is not None and run.terminal_reason is TerminalReason.WORKER_LOST
-    if run is not None and is_lost and RunRefs.of(run.id).end in there:
+    if run is not None and is_lost and RunRefs.of(run.id).end in ends:
         yield run
 
 

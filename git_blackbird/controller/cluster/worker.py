@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,8 @@ class Host:
     runs: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
     states: dict[str, RunState] = field(default_factory=dict)
     begun_over: dict[str, "Worker | None"] = field(default_factory=dict)
+    # A task's worktree here is for one run at a time: an earlier one may still be at work for another call.
+    worktrees: dict[tuple[str, str], asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     worker: "Worker | None" = None
     client: "Client | None" = None
 
@@ -94,12 +97,14 @@ class Host:
     async def _make(self, state: RunState) -> None:
         watch = asyncio.create_task(self._watch(state))
         self.begun_over[state.id] = self.worker
-        self.say(f"run {state.id} of {state.order.request.task_id} begins")
+        task_id = state.order.request.task_id
         try:
-            await make_run(self.place, state)
+            async with self.worktrees[state.order.remote, task_id]:
+                self.say(f"run {state.id} of {task_id} begins")
+                await make_run(self.place, state)
         finally:
             watch.cancel()
-            self.say(f"run {state.id} of {state.order.request.task_id} is over")
+            self.say(f"run {state.id} of {task_id} is over")
             del self.runs[state.id], self.states[state.id]
             if self.begun_over.pop(state.id) is not self.worker and self.worker is not None:
                 await self.worker.set_resources(**self.resources())

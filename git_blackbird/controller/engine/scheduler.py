@@ -41,6 +41,8 @@ from git_blackbird.model.views.stop import Stop, StopReason
 Perform = Callable[[Engine, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
 Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
 Look = Callable[[CallScope], Awaitable[PlanState | None]]
+# An agent, and the worker that it has to work on if it is to go on in a session there.
+_AgentPlace = tuple[str, str | None]
 
 # What an action holds: one of the agents, the attention of the person, the user's own worktree.
 _AGENT, _PERSON, _WORKTREE = "agent", "person", "worktree"
@@ -53,7 +55,7 @@ class _Job:
 
     task_id: TaskId
     holds: frozenset[str]
-    agent: str | None
+    agent: _AgentPlace | None
 
 
 class Scheduler:
@@ -72,7 +74,7 @@ class Scheduler:
         self._faults: dict[TaskId, BlackbirdError] = {}
         # Stops of tasks whose agent cannot work now, and these agents: what needs others goes on.
         self._unavailable: dict[TaskId, Stop] = {}
-        self._gone: set[str] = set()
+        self._gone: set[_AgentPlace] = set()
         self._stops: list[Stop] = []
 
     async def run(self, state: PlanState) -> Stop:
@@ -123,12 +125,12 @@ class Scheduler:
             scope = replace(scope, starts_left=0)
         return replace(scope, busy=self._busy | waiting)
 
-    def _agent_of(self, action: NextAction) -> str | None:
+    def _agent_of(self, action: NextAction) -> _AgentPlace | None:
         match action:
             case StartTask() | ReviewParent():
-                return self._engine.workspace.config.agent
+                return self._engine.workspace.config.agent, None
             case ApplyChangeRequest() | ContinueRun() | SendFeedback():
-                return action.run.provider
+                return action.run.provider, action.run.worker
             case _:
                 return None
 

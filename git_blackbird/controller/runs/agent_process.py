@@ -137,6 +137,10 @@ class OtherMachines(Protocol):
         """Start an agent there. Raises AgentUnavailableError."""
         ...
 
+    def is_gone(self, run: Run) -> bool:
+        """Whether the machine was lost that made a run, and is not back."""
+        ...
+
 
 @dataclass(frozen=True)
 class RunContext:

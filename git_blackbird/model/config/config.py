@@ -190,6 +190,9 @@ class ClusterConfig(Section):
     remote: str | None = key(
         None, "the git remote that the workers reach, a name or a URL; origin when unset", clone_safe=False
     )
+    on_lost_worker: Literal["pause", "restart"] = key(
+        "pause", "whether a run whose worker is gone stays paused, or its task starts again on another one"
+    )
 
 
 class NotifyConfig(Section):

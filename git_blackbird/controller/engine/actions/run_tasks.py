@@ -97,10 +97,19 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
 async def continue_run(engine: Engine, action: ContinueRun, state: PlanState) -> Stop | None:
     """Resume the session; stop with the command that restarts the task where that is impossible."""
     stop = undeliverable_stop(engine.workspace, state, action)
+    if _is_to_start_anew(engine, action.run):
+        text = f"{action.task.id} starts again elsewhere, since worker {action.run.worker} is gone"
+        warn(engine.ui, text, action.task.id)
+        return await restart_task(engine, Restart(action.task, None), state)
     if stop is not None:
         return stop
     pending = state.pending_messages(action.task.id)
     return await engine.resume(action, order_continue(action.run, action.task, pending, None))
+
+
+def _is_to_start_anew(engine: Engine, run: Run) -> bool:
+    restarts = engine.workspace.config.cluster.on_lost_worker == "restart"
+    return restarts and engine.elsewhere is not None and engine.elsewhere.is_gone(run)
 
 
 async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state: PlanState) -> Stop | None:
