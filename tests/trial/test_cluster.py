@@ -1,14 +1,8 @@
 """Agents on the workers of a Dask scheduler, each worker with a home and a clone of its own."""
 
 import contextlib
-import os
 import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +12,7 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
 from tests.support import commit, git
+from tests.trial.machines import Machines, eventually, other_machines
 from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
 
 WORKERS = ("one", "two", "three")
@@ -25,80 +20,12 @@ WORKERS = ("one", "two", "three")
 TASKS = {f"t{number}": (f"t{number - 3}",) if number > 3 else () for number in range(1, 13)}
 
 
-def eventually(holds: Callable[[], object], said: Callable[[], str] = str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, said()
-        time.sleep(0.05)
-
-
-@dataclass
-class Machines:
-    """A scheduler and its workers, as processes that can be killed, stopped and started again."""
-
-    place: Path
-    port: int
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-
-    @property
-    def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
-
-    def schedule(self) -> None:
-        """Start the scheduler."""
-        environ = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-        options = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
-        self._start("scheduler", ("-m", "distributed.cli.dask_scheduler", *options), environ)
-
-    def work(self, name: str) -> None:
-        """Start a worker."""
-        home = self.place / name / "home"
-        home.mkdir(parents=True, exist_ok=True)
-        folder = str(self.place / name / "work")
-        options = ("--name", name, "--dir", folder)
-        self._start(name, ("-m", "git_blackbird", "worker", self.address, *options), {"HOME": str(home)})
-
-    def _start(self, name: str, args: Sequence[str], environ: dict[str, str]) -> None:
-        with (self.place / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, *args],
-                cwd=self.place,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def kill(self, name: str) -> None:
-        process = self.processes.pop(name)
-        process.kill()
-        process.wait()
-
-    def said(self, name: str) -> str:
-        return (self.place / f"{name}.log").read_text(errors="replace")
-
-
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    place = tmp_path / "machines"
-    place.mkdir()
-    machines = Machines(place, port)
-    machines.schedule()
-    for name in WORKERS:
-        machines.work(name)
-    try:
+    with other_machines(tmp_path / "machines") as machines:
+        for name in WORKERS:
+            machines.work(name)
         yield machines
-    finally:
-        for process in machines.processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGCONT)
-            process.terminate()
-        for process in machines.processes.values():
-            process.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -179,7 +106,7 @@ def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machine
     trial.plan(TASKS)
     trial.command(agent(tmp_path))
     trial.configure({"cluster.address": machines.address})
-    eventually(lambda: all("connected to" in machines.said(name) for name in WORKERS))
+    eventually(lambda: all(map(machines.is_connected, WORKERS)))
     home = trial.start("execute", "--no-input")
     eventually(lambda: len(starts(tmp_path)) == 3)
     at_work = {

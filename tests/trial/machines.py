@@ -1,0 +1,99 @@
+"""Other machines for trials of clusters: processes, each with a home of its own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from tests.trial.program import PATIENCE_SECONDS, ROOT
+
+
+def eventually(holds: Callable[[], object], said: Callable[[], str] = str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, said()
+        time.sleep(0.05)
+
+
+@dataclass
+class Machines:
+    """A scheduler and its workers, as processes that can be killed, stopped and started again."""
+
+    place: Path
+    port: int
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def schedule(self) -> None:
+        """Start the scheduler."""
+        environ = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        options = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self._start("scheduler", ("-m", "distributed.cli.dask_scheduler", *options), environ)
+
+    def work(self, name: str, environ: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Start a worker."""
+        home = self.home(name)
+        folder = str(self.place / name / "work")
+        options = ("--name", name, "--dir", folder)
+        self._start(
+            name, ("-m", "git_blackbird", "worker", self.address, *options), {**environ, "HOME": str(home)}
+        )
+
+    def _start(self, name: str, args: Sequence[str], environ: dict[str, str]) -> None:
+        with (self.place / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, *args],
+                cwd=self.place,
+                env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self, name: str) -> None:
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def said(self, name: str) -> str:
+        return (self.place / f"{name}.log").read_text(errors="replace")
+
+    def is_connected(self, name: str) -> bool:
+        return "connected to" in self.said(name)
+
+    def home(self, name: str) -> Path:
+        """Return the home of a worker, which has nothing of that of another."""
+        home = self.place / name / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        return home
+
+
+@contextlib.contextmanager
+def other_machines(place: Path) -> Iterator[Machines]:
+    """Start a scheduler; it ends with the block, and so do its workers."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    place.mkdir()
+    machines = Machines(place, port)
+    machines.schedule()
+    try:
+        yield machines
+    finally:
+        for process in machines.processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+            process.terminate()
+        for process in machines.processes.values():
+            process.wait(PATIENCE_SECONDS)
