@@ -40,6 +40,8 @@ class LogTailer:
         for run in running.values():
             if run.id not in self._followed:
                 self._begin(workspace, view_state, run)
+            if run.worker is not None:
+                self._live.place_run(run.id, run.worker)
             self._read(run.id)
 
     def _read(self, run_id: RunId) -> None:
@@ -56,9 +58,7 @@ class LogTailer:
         title = "" if task is None else task.title
         self._followed[run.id] = _FollowedRun(run, title, steps or FollowedOutput(workspace, run))
         seconds = _seconds(workspace, run)
-        started = RunStarted(
-            run.task_id, title, run.id, run.provider, run.resumes, run.pid or 0, run.run_type
-        )
+        started = RunStarted(run.task_id, title, run.id, run.provider, run.resumes, run.pid, run.run_type)
         self._live.handle_event(started)
         self._live.add_run(run.id, LiveEntry.of(run.run_type, run.task_id, title, seconds))
         self._add_steps(run.id, () if steps is None else steps.earlier().steps)

@@ -81,7 +81,7 @@ class Runner:
         from git_blackbird.tui.ui import ThreadsafeUI, TuiUI  # noqa: PLC0415  # as above
 
         workspace = self._app.open_workspace()
-        self._app.main.live.is_parallel = workspace.config.execution.jobs > 1
+        self._app.main.live.is_parallel = workspace.is_parallel
         loop = prepare(workspace, ThreadsafeUI(TuiUI(self._app, workspace), ui_loop))
         with hold_controller(workspace, command):
             return asyncio.run(self._run_loop(loop))

@@ -198,7 +198,8 @@ def _terms(workspace: Workspace, config: Config) -> Iterator[tuple[str, str]]:
     yield "Agent", f"{config.agent}{rights.get(config.agent, '')}"
     jobs = config.execution.jobs
     where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"
-    yield "Jobs", f"{jobs}, {where}"
+    address = config.cluster.address
+    yield "Jobs", f"on the workers at {clean_line(address)}" if address else f"{jobs}, {where}"
     stops = "after each task" if config.execution.stop_after_each_task else "where someone must decide"
     yield "Stops", stops
     yield "Reviews", config.reviews.mode

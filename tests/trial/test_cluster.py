@@ -1,6 +1,7 @@
 """Agents on the workers of a Dask scheduler, each worker with a home and a clone of its own."""
 
 import contextlib
+import re
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -59,6 +60,9 @@ def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_pa
     assert sorted(record["id"] for record in records) == sorted(run for run, _, _ in starts(tmp_path))
     assert {record["worker"] for record in records} <= {"local-1", "local-2"}
     assert "one is worked on by local-" in said
+    assert re.search(
+        r"^  worker +local-[12]$", trial.expect(0, "runs", "one", records[0]["id"]), re.MULTILINE
+    )
     assert git(trial.repo, "for-each-ref", "refs/blackbird/cluster") == ""
 
 

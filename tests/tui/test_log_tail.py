@@ -72,6 +72,19 @@ def test_a_run_is_followed_until_its_record_is_closed_not_only_until_its_agent_e
     assert pane.said == ["started", "one", "two", "three", "success"]
 
 
+def test_a_run_of_a_cluster_is_shown_with_its_worker(repo: Path) -> None:
+    workspace, pane = open_at(repo), LivePane(id="live")
+    tailer = LogTailer(pane)
+    with hold_controller(workspace, "execute"):
+        save(repo, [task("t1")], [run("t1", status=RunStatus.RUNNING, cluster=True)])
+        for worker, about in ((None, "t1"), ("rack", "t1 on rack")):
+            with store_at(repo).transaction() as transaction:
+                transaction.save_run(run("t1", status=RunStatus.RUNNING, cluster=True, worker=worker))
+            state = workspace.plan_state()
+            tailer.poll(workspace, ViewState(state, build_overview(workspace, state), {}))
+            assert [name for name, _ in pane.at_work.runs] == [about]
+
+
 def test_a_run_that_nobody_is_left_to_close_is_followed_no_more(repo: Path) -> None:
     workspace, pane = open_at(repo), Lines()
     tailer = LogTailer(cast(LivePane, pane))

@@ -154,7 +154,9 @@ def execute(
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags["cluster.address"] = cluster
     workspace = open_with_flags(call, flags)
-    if worktrees is False and workspace.config.execution.jobs > 1:
+    if worktrees is False and workspace.config.cluster.address:
+        raise UsageError("agents on a cluster need worktrees of their own", hint="leave --no-worktrees out")
+    if worktrees is False and workspace.is_parallel:
         raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
     if dry_run:
         return show_dry_run(call, forecast(workspace, task_ids, limit))

@@ -125,6 +125,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
         yield "on", f"{clean_line(run.branch or 'a detached HEAD')} {(run.head_commit or '')[:12]}".rstrip()
     if run.worktree is not None:
         yield "worktree", clean_line(run.worktree, 1000)
+    if run.worker is not None:
+        yield "worker", clean_line(run.worker)
     if run.exit_code is not None:
         yield "exit", str(run.exit_code)
     if run.error:
@@ -164,6 +166,7 @@ _ENDS = {
     TerminalReason.CONTROLLER_LOST: "the program that ran it ended first",
     TerminalReason.AGENT_UNAVAILABLE: "its agent was unavailable",
     TerminalReason.SESSION_LOST: "its session was lost",
+    TerminalReason.WORKER_LOST: "its worker was lost",
 }
 
 

@@ -300,6 +300,7 @@ class RunView(View):
     )
     check: CheckResult | None = field("What the user's check says of the change.")
     worktree: str | None = field("The worktree of its own in which the agent worked.")
+    worker: str | None = field("The worker of a cluster on which the agent worked.")
     landing: LandingView | None = field(
         "Whether the change has landed; null where it was made in yours.", using=_landing_of
     )

@@ -50,7 +50,15 @@ class RunStartedEvent(EventOutput, event="run_started"):
     type: RunType = field("What it is for.", "run_type")
     provider: str = field("The agent.")
     resumes: RunId | None = field("The run whose session it continues.")
-    pid: int = field("Its process.")
+    pid: int | None = field("Its process; null where it works on a worker of a cluster.")
+
+
+class RunPlacedEvent(EventOutput, event="run_placed"):
+    """A worker of a cluster has taken a run."""
+
+    task: TaskId = field(_TASK, "task_id")
+    run: RunId = field(_RUN, "run_id")
+    worker: str = field("The name of the worker.")
 
 
 class RunProgressEvent(EventOutput, event="progress"):
@@ -368,6 +376,7 @@ class DecideOutput(DataOutput, schema_name="decide"):
 
 _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {
     events.RunStarted: RunStartedEvent,
+    events.RunPlaced: RunPlacedEvent,
     events.RunProgress: RunProgressEvent,
     events.RunOutput: RunPrinted,
     events.RunEnded: RunEndedEvent,

@@ -241,7 +241,7 @@ class AskingUI(BaseUI):
         self._drafts = Drafts(workspace)
         self._colored = colored
         self._printers: dict[RunId, AgentPrinter] = {}
-        self._is_parallel = workspace.config.execution.jobs > 1
+        self._is_parallel = workspace.is_parallel
 
     def _about(self, task_id: TaskId) -> str:
         """Return how a question begins where others may be about other tasks."""

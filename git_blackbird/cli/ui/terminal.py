@@ -56,6 +56,7 @@ from git_blackbird.model.views.events import (
     ReviewsEnded,
     RunEnded,
     RunOutput,
+    RunPlaced,
     RunProgress,
     RunStarted,
 )
@@ -98,6 +99,8 @@ class TerminalUI(AskingUI):
         match event:
             case RunStarted():
                 self._begin(event)
+            case RunPlaced():
+                self._place(event)
             case RunOutput():
                 self._printer(event).show(event)
                 if not event.is_plain and event.stream == "stdout":
@@ -126,6 +129,14 @@ class TerminalUI(AskingUI):
             self._show_line(event)
         if not self.wants_output:
             self._move()
+
+    def _place(self, event: RunPlaced) -> None:
+        activity = self._activities.get(event.run_id)
+        if activity is not None:
+            name = f"{activity.task_id} on {clean_line(event.worker)}"
+            self._activities[event.run_id] = replace(activity, task_id=name)
+        if self._is_parallel:
+            self._show_line(event)
 
     def _follow(self, event: RunProgress) -> None:
         step = event.progress

@@ -1,6 +1,8 @@
 """The workers of one call: a way to start agents on other machines."""
 
+import asyncio
 import contextlib
+import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local:"
 _CONNECT_SECONDS = 30.0
+_DASHBOARD_SECONDS = 2.0
 _MOST_LOCAL = 64
 
 
@@ -70,7 +73,8 @@ class Cluster:
         from distributed import Client  # noqa: PLC0415 - an extra, and slow to load
 
         repo, config, count = self._workspace.repo, self._workspace.config.cluster, 1
-        if address.startswith(LOCAL):
+        is_remote = not address.startswith(LOCAL)
+        if not is_remote:
             count, remote = _count(address), str(repo.common_dir)
             address = await self._stack.enter_async_context(local_workers(self._workspace, count))
         else:
@@ -78,7 +82,8 @@ class Cluster:
         connecting = Client(address, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS)
         client = await self._stack.enter_async_context(connecting)
         await _workers_of(client, count)
-        connection = Connection(client, remote)
+        dashboard = await asyncio.to_thread(_dashboard_of, client) if is_remote else None
+        connection = Connection(client, remote, dashboard=dashboard)
         await connection.look()
         return connection
 
@@ -115,6 +120,16 @@ class Cluster:
                     hint=restart_command(start.run.task_id),
                 )
         return RemoteRun(self.connection, context, start, pinned)
+
+
+def _dashboard_of(client: "Client") -> str | None:
+    """Return where Dask shows what its scheduler does; None where it does not."""
+    try:
+        address = str(client.dashboard_link)
+        with urllib.request.urlopen(address, timeout=_DASHBOARD_SECONDS):  # noqa: S310  # as Dask says it
+            return address
+    except (KeyError, OSError, ValueError):
+        return None
 
 
 def _count(address: str) -> int:

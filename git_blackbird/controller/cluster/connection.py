@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.sanitize import clean_line
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -25,6 +28,14 @@ class Connection:
     client: "Client"
     remote: str
     workers: tuple[WorkerInfo, ...] = ()
+    dashboard: str | None = None
+
+    @property
+    def about(self) -> str:
+        """Say which workers there are, and where Dask shows what it does if it does so."""
+        named = (f"{clean_line(worker.name)} ({counted(worker.slots, 'slot')})" for worker in self.workers)
+        shown = f"; Dask's dashboard: {clean_line(self.dashboard)}" if self.dashboard else ""
+        return f"workers: {', '.join(sorted(named))}{shown}"
 
     @property
     def runs(self) -> frozenset[str]:

@@ -26,6 +26,7 @@ from git_blackbird.git.worktree.remote_refs import push
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.views.events import RunPlaced
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -138,6 +139,8 @@ class _Follower:
             self._logs[name] = open_log(path)
         client.subscribe_topic(topic, self._take_message)
         try:
+            if remote.worker is not None:
+                self._show_worker(remote.worker)
             if not remote.is_ordered:
                 self._order = await run_in_thread(self._send_base)
                 self._submit(self._order)
@@ -199,7 +202,7 @@ class _Follower:
                 self._on_output(data, kind, 0)
         elif kind == "started":
             self._remote.worker = data.decode()
-            self._tell(f"{self._remote.run.task_id} is worked on by {self._remote.worker}")
+            self._show_worker(self._remote.worker)
             fields = RunFields(worker=self._remote.worker)
             workspace, run = self._remote.context.workspace, self._remote.run
             await asyncio.to_thread(lambda: note_on_run(workspace, run, fields))
@@ -207,6 +210,10 @@ class _Follower:
             self._tell(data.decode(errors="replace"))
         elif kind == "ended":
             self._wake.set()
+
+    def _show_worker(self, worker: str) -> None:
+        run = self._remote.run
+        self._remote.context.ui.notify(RunPlaced(run.task_id, run.id, worker))
 
     def _tell(self, text: str) -> None:
         inform(self._remote.context.ui, text, self._remote.run.task_id)

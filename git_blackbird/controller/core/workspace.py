@@ -75,10 +75,14 @@ class Workspace:
         return self.repo.git_dir / self.paths.private.name != self.paths.private
 
     @property
+    def is_parallel(self) -> bool:
+        """Whether several tasks may be at work at once, here or on the workers of a cluster."""
+        return self.config.execution.jobs > 1 or bool(self.config.cluster.address)
+
+    @property
     def uses_worktrees(self) -> bool:
         """Whether tasks that start now get worktrees of their own (DESIGN.md 13)."""
-        config = self.config
-        return config.execution.worktrees or config.execution.jobs > 1 or config.cluster.address is not None
+        return self.config.execution.worktrees or self.is_parallel
 
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""

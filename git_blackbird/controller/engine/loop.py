@@ -7,7 +7,7 @@ from typing import assert_never
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.check import check_change
@@ -102,6 +102,7 @@ class Loop:
         async with Cluster(self._workspace) as cluster:
             self._workspace = engine.workspace = cluster.workspace
             engine.elsewhere = cluster
+            inform(engine.ui, cluster.connection.about)
             await engine.interruptible(take_up_runs(cluster, self._workspace, engine.ui, engine.force_stop))
             try:
                 return await self._run()

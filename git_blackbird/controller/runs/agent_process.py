@@ -216,16 +216,13 @@ async def run_agent(
     starting = _spawn if context.elsewhere is None else context.elsewhere.start
     child: Child = starting(context, start)
     run = start.run.with_fields(child.fields)
-    pid = child.pid or 0
-    started = RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, pid, run.run_type)
     try:
         record(run)
         child.open_gate()
-        context.ui.notify(started)
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
-    ended = await _supervise(context, start, child, force_stop)
+    ended = await follow_agent(context, start, child, force_stop)
     return run.with_fields(child.fields), ended
 
 
@@ -250,10 +247,14 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
     )
 
 
-async def _supervise(
+async def follow_agent(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
+    """Follow an agent to its end, and let people see what it does."""
     run, ui = start.run, context.ui
+    ui.notify(
+        RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
+    )
     is_plain = not context.agent.abilities.prints_events
 
     def show_output(data: bytes, stream: str, skipped: int) -> None:

@@ -90,7 +90,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
     run = checkpoint.run
     if run.provider:
-        yield clean_line(run.provider)
+        yield clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)

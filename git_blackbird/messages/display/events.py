@@ -35,6 +35,7 @@ from git_blackbird.model.views.events import (
     Notice,
     ReviewsEnded,
     RunEnded,
+    RunPlaced,
     RunStarted,
 )
 from git_blackbird.model.views.stop import Stop
@@ -58,6 +59,7 @@ _WHY_PAUSED = {
     TerminalReason.WALL_LIMIT: ": it reached its time limit",
     TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
     TerminalReason.AGENT_UNAVAILABLE: ": its agent is unavailable",
+    TerminalReason.WORKER_LOST: ": its worker is gone",
 }
 
 
@@ -66,6 +68,8 @@ def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
     match event:
         case RunStarted():
             return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
+        case RunPlaced():
+            return f"{event.task_id} is worked on by {clean_line(event.worker)}"
         case RunEnded():
             return _render_end(event.run, event.seconds)
         case CheckEnded():

@@ -14,15 +14,24 @@ from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 @dataclass(frozen=True)
 class RunStarted:
-    """An agent was started on a task."""
+    """An agent was started on a task; without ``pid`` it is to work on another machine."""
 
     task_id: TaskId
     title: str
     run_id: RunId
     provider: str
     resumes: RunId | None
-    pid: int
+    pid: int | None
     run_type: RunType = RunType.EXECUTE
+
+
+@dataclass(frozen=True)
+class RunPlaced:
+    """A worker of a cluster has taken a run."""
+
+    task_id: TaskId
+    run_id: RunId
+    worker: str
 
 
 @dataclass(frozen=True)
@@ -192,6 +201,7 @@ class Timings:
 
 Event = (
     RunStarted
+    | RunPlaced
     | RunProgress
     | RunOutput
     | RunEnded

@@ -34,6 +34,7 @@ from git_blackbird.model.views.events import (
     ReviewsEnded,
     RunEnded,
     RunOutput,
+    RunPlaced,
     RunProgress,
     RunStarted,
 )
@@ -66,11 +67,13 @@ class LiveEntry:
     spent: UsageCost = _NOTHING
     last: Progress | None = None
     printed: str = ""
+    worker: str = ""
 
     @property
     def about(self) -> str:
-        """The task, and which review of it this is."""
-        return f"{self.review} of {self.task_id}" if self.review else self.task_id
+        """The task, which review of it this is, and the worker of a cluster that it is on."""
+        about = f"{self.review} of {self.task_id}" if self.review else self.task_id
+        return f"{about} on {self.worker}" if self.worker else about
 
     @property
     def seconds(self) -> float:
@@ -220,6 +223,8 @@ class LivePane(Vertical):
         match event:
             case RunStarted():
                 self.add_run(event.run_id, LiveEntry.of(event.run_type, event.task_id, event.title))
+            case RunPlaced():
+                self.place_run(event.run_id, event.worker)
             case RunProgress():
                 self.add_step(event.run_id, event.progress)
             case RunOutput(is_plain=True):
@@ -267,6 +272,12 @@ class LivePane(Vertical):
         """Add an active run; called directly for runs that another process controls."""
         with self._lock:
             self._active[run_id] = run
+
+    def place_run(self, run_id: RunId, worker: str) -> None:
+        """Say which worker of a cluster an active run is on."""
+        with self._lock:
+            if run_id in self._active:
+                self._active[run_id] = replace(self._active[run_id], worker=clean_line(worker))
 
     def remove_run(self, run_id: RunId) -> None:
         with self._lock:

@@ -164,8 +164,9 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
 
 def _title(run: Run) -> Text:
     """What became of a run first, its id last: on a narrow pane the line is cut."""
+    agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
     said = (
-        f"{run.run_type} {run.status}, {format_decision(run)}, {clean_line(run.provider)}, "
+        f"{run.run_type} {run.status}, {format_decision(run)}, {agent}, "
         f"{format_cost(run.cost_usd)}  {format_moment(run.started_at)}"
     )
     return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")

@@ -50,6 +50,7 @@ from git_blackbird.model.views.events import (
     Notice,
     RunEnded,
     RunOutput,
+    RunPlaced,
     RunProgress,
     RunStarted,
 )
@@ -224,6 +225,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
     [
         (RunStarted(TaskId("a"), "T", RUN.id, "claude", None, 1), f"starting a (run {RUN.id}, claude)"),
         (RunStarted(TaskId("a"), "T", RUN.id, "claude", RUN.id, 1), f"resuming a (run {RUN.id}, claude)"),
+        (RunPlaced(TaskId("a"), RUN.id, "rack"), "a is worked on by rack"),
         (
             RunEnded(RUN.with_fields(RunFields(review_summary=CHANGED, cost_usd=0.031)), "T", 41.9),
             "completed a: 3 files, +12 -4, $0.03, 41s",
