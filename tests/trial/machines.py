@@ -1,7 +1,9 @@
 """Other machines for trials of clusters: processes, each with a home of its own."""
 
 import contextlib
+import getpass
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +15,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tests.trial.program import PATIENCE_SECONDS, ROOT
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def eventually(holds: Callable[[], object], said: Callable[[], str] = str) -> None:
@@ -80,13 +91,36 @@ class Machines:
 
 
 @contextlib.contextmanager
+def ssh_server(place: Path) -> Iterator[tuple[str, str]]:
+    """Serve this machine by ssh; give the beginning of its URLs, and what git needs as core.sshCommand."""
+    assert SSHD is not None
+    place.mkdir()
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", place / name], check=True)
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    port = free_port()
+    where = ("-o", "ListenAddress=127.0.0.1", "-o", f"AuthorizedKeysFile={place}/user.pub")
+    rules = ("-o", "UsePAM=no", "-o", "StrictModes=no", "-o", "PermitRootLogin=yes")
+    command = (SSHD, "-D", "-f", "/dev/null", "-p", str(port), "-h", place / "host", *where, *rules)
+    with (place / "log").open("wb") as log:
+        server = subprocess.Popen([*command, "-E", place / "log"], stderr=log)
+    key = (place / "host.pub").read_text()
+    (place / "known").write_text(f"[127.0.0.1]:{port} {key}")
+    try:
+        eventually(lambda: b"listening" in (place / "log").read_bytes())
+        url = f"ssh://{getpass.getuser()}@127.0.0.1:{port}"
+        yield url, f"ssh -F none -i {place}/user -o UserKnownHostsFile={place}/known"
+    finally:
+        server.terminate()
+        server.wait(PATIENCE_SECONDS)
+
+
+@contextlib.contextmanager
 def other_machines(place: Path) -> Iterator[Machines]:
     """Start a scheduler; it ends with the block, and so do its workers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    place.mkdir()
-    machines = Machines(place, port)
+    place.mkdir(exist_ok=True)
+    machines = Machines(place, free_port())
     machines.schedule()
     try:
         yield machines

@@ -13,12 +13,27 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
 from tests.support import commit, git
-from tests.trial.machines import Machines, eventually, other_machines
+from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
 from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
 
 WORKERS = ("one", "two", "three")
 # Two tasks of each layer wait for those of the layer before.
 TASKS = {f"t{number}": (f"t{number - 3}",) if number > 3 else () for number in range(1, 13)}
+
+
+@pytest.fixture(
+    params=["file", pytest.param("ssh", marks=pytest.mark.skipif(SSHD is None, reason="there is no sshd"))]
+)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """What URLs of folders here begin with, by which machines reach them."""
+    if request.param == "file":
+        yield "file://"
+        return
+    with ssh_server(tmp_path / "sshd") as (url, ssh):
+        for home in (Path.home(), *(tmp_path / "machines" / worker / "home" for worker in WORKERS)):
+            home.mkdir(parents=True, exist_ok=True)
+            git(tmp_path, "config", "--file", str(home / ".gitconfig"), "core.sshCommand", ssh)
+        yield url
 
 
 @pytest.fixture
@@ -103,10 +118,12 @@ def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path
         )
 
 
-def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machines, tmp_path: Path) -> None:
+def test_whatever_is_lost_each_task_is_done_once(
+    trial: Trial, server: str, machines: Machines, tmp_path: Path
+) -> None:
     remote = tmp_path / "remote.git"
     git(tmp_path, "init", "-q", "--bare", str(remote))
-    git(trial.repo, "remote", "add", "origin", f"file://{remote}")
+    git(trial.repo, "remote", "add", "origin", f"{server}{remote}")
     trial.plan(TASKS)
     trial.command(agent(tmp_path))
     trial.configure({"cluster.address": machines.address})

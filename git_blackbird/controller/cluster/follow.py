@@ -22,7 +22,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.git.worktree.remote_refs import push
+from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.entities.run import Run, RunFields
@@ -167,7 +167,7 @@ class _Follower:
             if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
         )
         return RunOrder(
-            self._connection.remote,
+            without_login(self._connection.remote),
             base,
             run.provider,
             _for_another(remote.begin.request),

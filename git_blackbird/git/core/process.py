@@ -74,8 +74,9 @@ def run_git(
 ) -> Completed:
     """Run ``git ARGS`` in ``cwd`` and wait for at most ``timeout`` seconds.
 
-    Git runs in its own process group, so that its filters and hooks are killed with it at the time limit; a
-    grandchild that keeps the pipes open after git ended is not waited for. Raises GitTimeoutError, GitError
+    Git runs in a session of its own: its filters and hooks are killed with it at the time limit, and nothing
+    it starts, such as ssh, asks on the terminal. A grandchild that keeps the pipes open after git ended is
+    not waited for. Raises GitTimeoutError, GitError
     for a status other than 0 if ``check``, and UnusableError if git cannot be started.
     """
     began = time.monotonic()
@@ -174,7 +175,7 @@ def _start(
             stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            process_group=0,
+            start_new_session=True,
         )
     except OSError as error:
         raise not_started(error, cwd) from error

@@ -1,9 +1,11 @@
 """References on another repository, by which commits travel between machines (DESIGN.md 16)."""
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
-from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 
@@ -26,7 +28,8 @@ def push(
         for ref, commit in commits.items()
     ]
     command = ("push", "--atomic", "--quiet", "--no-verify", "--no-signed", "--recurse-submodules=no")
-    repo.git(*QUIET_OPTIONS, *command, *leases, *operands(remote, *pushed), timeout=_TRANSFER_SECONDS)
+    with _named(remote):
+        repo.git(*QUIET_OPTIONS, *command, *leases, *operands(remote, *pushed), timeout=_TRANSFER_SECONDS)
 
 
 def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
@@ -34,14 +37,36 @@ def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
     command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
     wanted = (f"+{ref}:{ref}" for ref in refs)
     options = ("--recurse-submodules=no",)
-    repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
+    with _named(remote):
+        repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
 
 
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
     """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
-    out = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS).out
+    with _named(remote):
+        out = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS).out
     lines = (os.fsdecode(line).partition("\t") for line in out.splitlines())
     return {ref: commit for commit, _, ref in lines}
+
+
+@contextmanager
+def _named(remote: str) -> Iterator[None]:
+    """Let errors say which remote they are about, and all that git and ssh told of the reason."""
+    try:
+        yield
+    except GitError as error:
+        told, _, _ = error.stderr.decode(errors="replace").strip().partition("\n\n")
+        reason = "; ".join(filter(None, map(str.strip, told.splitlines()))) or error.message
+        message = f"{without_login(remote)}: {reason}"
+        raise GitError(error.command, error.code, error.stderr, message=message) from error
+
+
+def without_login(url: str) -> str:
+    """Return a URL without the name and the password that it may hold, which are one machine's own.
+
+    Of ssh the name stays: it belongs to the place.
+    """
+    return re.sub(r"^((?:https?|ftps?)://)[^/@]*@|^(ssh://[^/@:]*):[^/@]*(?=@)", r"\1\2", url)
 
 
 def delete_here(repo: Repository, refs: Iterable[str]) -> None:
