@@ -118,6 +118,16 @@ def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path
         )
 
 
+def test_an_address_that_can_be_none_is_named(trial: Trial) -> None:
+    trial.plan({"one": ()})
+    schemes = "(known schemes: ['inproc', 'tcp', 'tls', 'ucx', 'ws', 'wss'])"
+    said = trial.expect(ExitCode.UNUSABLE, "worker", "foo://x:1")
+    wrong = f"cannot be used: unknown address scheme 'foo' {schemes}\n"
+    assert said == f"connecting to foo://x:1\nfatal: foo://x:1 {wrong}"
+    said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", "foo://x:1")
+    assert said == f"fatal: the cluster at foo://x:1 {wrong}"
+
+
 def test_whatever_is_lost_each_task_is_done_once(
     trial: Trial, server: str, machines: Machines, tmp_path: Path
 ) -> None:

@@ -58,11 +58,12 @@ class Cluster:
         address = self._workspace.config.cluster.address or ""
         try:
             self._connection = await self._connect(address)
-        except (OSError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
             await self._stack.aclose()
+            starts = f"git blackbird worker {shell_word(address)}    # starts a worker"
             raise UnusableError(
                 f"the cluster at {address} cannot be used: {error}",
-                hint=f"git blackbird worker {shell_word(address)}    # starts a worker",
+                hint=starts if isinstance(error, OSError) else None,
             ) from error
         except BaseException:
             await self._stack.aclose()

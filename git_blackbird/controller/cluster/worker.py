@@ -13,7 +13,7 @@ from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.controller.cluster.orders import read_order
 from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.config.config import Config
 from git_blackbird.storage.locks import controller_lock
 from git_blackbird.storage.paths import Paths
@@ -25,6 +25,8 @@ AGENT = "agent"
 # In the environment of a worker that ends with the call that started it, whose pipe is its standard input.
 WITH_PARENT = "BLACKBIRD_WORKER_OF_CALL"
 _AGAIN_SECONDS = 2.0
+# What Dask's scheduler says while it takes a worker of the same name for connected.
+_TAKEN = "name taken"
 _STOPPING_SECONDS = 60.0
 _LEAVING_SECONDS = 10.0
 # A worker that was asked to end has ended by then.
@@ -149,11 +151,11 @@ async def make_here(data: bytes) -> None:
 async def serve(environment: Environment, options: WorkerOptions, say: Callable[[str], None]) -> None:
     """Work for a scheduler until cancelled; wait for it whenever it is away.
 
-    Raises UnusableError where another worker has the folder.
+    Raises LockedError where another worker has the folder, UnusableError where the address can be none.
     """
     global _host  # noqa: PLW0603  # Dask calls a function, and this process is one worker
     options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with controller_lock(Paths(options.folder, options.folder), "worker", environment.timestamp()):
+    with _only_worker(options.folder, environment.timestamp()):
         reaper = Reaper()
         place = RunPlace(environment, options.folder, options.name, {}, reaper)
         versions = await asyncio.to_thread(lambda: dict(_usable(environment, place.clone("", ()).config)))
@@ -168,6 +170,18 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
         finally:
             await _end(_host, connection)
             reaper.close()
+
+
+@contextlib.contextmanager
+def _only_worker(folder: Path, since: str) -> Iterator[None]:
+    """Keep a folder from other workers. Raises LockedError."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(controller_lock(Paths(folder, folder), "worker", since))
+        except LockedError as error:
+            hint = "give each worker a folder of its own: --dir FOLDER"
+            raise LockedError(f"{folder} is in use: {error.message}", hint=hint) from None
+        yield
 
 
 async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
@@ -194,7 +208,8 @@ def _usable(environment: Environment, config: Config) -> Iterator[tuple[str, str
 async def _stay_connected(host: Host) -> None:
     from distributed import Client, Worker  # noqa: PLC0415 - an extra, and slow to load
 
-    options = host.options
+    options, said, was_connected = host.options, "", False
+    host.say(f"connecting to {options.address}")
     while True:
         try:
             async with (
@@ -210,14 +225,23 @@ async def _stay_connected(host: Host) -> None:
                 ) as worker,
                 Client(options.address, asynchronous=True, set_as_default=False) as client,
             ):
-                host.worker, host.client = worker, client
+                host.worker, host.client, said, was_connected = worker, client, "", True
                 host.say(
                     f"connected to {options.address} as {options.name}; agents: {', '.join(host.versions)}"
                 )
                 await worker.finished()
-        except (OSError, TimeoutError, UnusableError) as error:
-            host.say(f"{options.address} does not answer: {error}")
+                reason = "the scheduler is away"
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
+            # Dask tells in a RuntimeError that its worker did not start, and why in its cause.
+            cause = error.__cause__ or error
+            reason = f"{options.address} cannot be used: {cause}"
+            if _TAKEN in str(cause):
+                reason = f"another worker is connected to {options.address} as {options.name}"
+            elif not was_connected and not isinstance(cause, OSError):
+                raise UnusableError(reason) from error
         finally:
             host.worker = host.client = None
-        host.say("the scheduler is away; waiting for it")
+        if reason != said:
+            host.say(f"{reason}; trying again")
+        said = reason
         await asyncio.sleep(_AGAIN_SECONDS)
