@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.process.reaper import Reaper
+from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.controller.cluster.orders import read_order
 from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
 from git_blackbird.controller.core.environment import Environment
@@ -158,7 +159,10 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
     with _only_worker(options.folder, environment.timestamp()):
         reaper = Reaper()
         place = RunPlace(environment, options.folder, options.name, {}, reaper)
-        versions = await asyncio.to_thread(lambda: dict(_usable(environment, place.clone("", ()).config)))
+        found = await asyncio.to_thread(lambda: dict(_agents(environment, place.clone("", ()).config)))
+        for name, agent in found.items():
+            say(_agent_text(name, agent))
+        versions = {name: agent.version for name, agent in found.items() if agent.blocked_reason is None}
         for text in await asyncio.to_thread(lambda: list(send_left(place))):
             say(text)
         _host = Host(options, place, versions, say)
@@ -195,14 +199,22 @@ async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
     await asyncio.wait({connection}, timeout=_LEAVING_SECONDS)
 
 
-def _usable(environment: Environment, config: Config) -> Iterator[tuple[str, str]]:
-    """Yield the agents that can start here, with their versions."""
+def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, ProbeResult]]:
+    """Yield what can be found out about each agent here."""
     for name in AGENTS:
-        agent = load_agent(name, config)
-        found = agent.inspect(environment.environ)
-        # What the command is, each order says.
-        if found.blocked_reason is None or name == "command":
-            yield name, found.version
+        found = load_agent(name, config).inspect(environment.environ)
+        if name == "command":
+            found = ProbeResult(remarks=("runs the command of whoever orders it",))
+        yield name, found
+
+
+def _agent_text(name: str, agent: ProbeResult) -> str:
+    """Say which version of an agent there is and how it is logged in, or why it cannot start.
+
+    What it may do is said by the settings of whoever orders a run.
+    """
+    facts = (agent.login, *agent.remarks) if agent.blocked_reason is None else (agent.blocked_reason,)
+    return f"{' '.join(filter(None, (name, agent.version)))}: {'; '.join(filter(None, facts)) or 'can start'}"
 
 
 async def _stay_connected(host: Host) -> None:
@@ -226,9 +238,7 @@ async def _stay_connected(host: Host) -> None:
                 Client(options.address, asynchronous=True, set_as_default=False) as client,
             ):
                 host.worker, host.client, said, was_connected = worker, client, "", True
-                host.say(
-                    f"connected to {options.address} as {options.name}; agents: {', '.join(host.versions)}"
-                )
+                host.say(f"connected to {options.address} as {options.name}")
                 await worker.finished()
                 reason = "the scheduler is away"
         except (OSError, RuntimeError, ValueError, TypeError) as error:
