@@ -37,7 +37,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
 
@@ -109,9 +109,11 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)
     noted = with_noted(workspace, run)
+    if run.landing is not LandingState.LANDED:
+        noted = noted.with_fields(RunFields(worktree=workspace.worktree_of(run)))
     commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
-    call.lines(run_lines(run, call, prompt, logs, commit_lines(commits)))
+    call.lines(run_lines(noted, call, prompt, logs, commit_lines(commits)))
     call.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
 
 

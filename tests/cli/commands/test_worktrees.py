@@ -79,6 +79,7 @@ def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_fo
     trial.environ["COLUMNS"] = "1000"
     said = trial.expect(0, "show", "a")
     assert f"worktree  {moved}\n" in said, said
+    assert f"  worktree  {moved}\n" in trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     trial.expect(0, "decide", "a", "--request-changes", "-m", "more")
     said = trial.expect(3, "execute", "a", "--no-input")
     assert f"the worktree of a is back at {place}, where its session looks for it" in said
