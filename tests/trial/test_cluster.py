@@ -123,7 +123,8 @@ def test_an_address_that_can_be_none_is_named(trial: Trial) -> None:
     schemes = "(known schemes: ['inproc', 'tcp', 'tls', 'ucx', 'ws', 'wss'])"
     said = trial.expect(ExitCode.UNUSABLE, "worker", "foo://x:1")
     wrong = f"cannot be used: unknown address scheme 'foo' {schemes}\n"
-    assert said == f"connecting to foo://x:1\nfatal: foo://x:1 {wrong}"
+    # What it says first is of the agents that this machine has.
+    assert said.partition("connecting")[2] == f" to foo://x:1\nfatal: foo://x:1 {wrong}"
     said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", "foo://x:1")
     assert said == f"fatal: the cluster at foo://x:1 {wrong}"
 

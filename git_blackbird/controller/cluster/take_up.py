@@ -11,7 +11,7 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, follow_agent
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, follow_agent, show_start
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.worktrees import reopen_place
@@ -63,6 +63,7 @@ async def _take_up(
         is_ordered=True,
         worker=run.worker,
     )
+    show_start(context, child.begin, child)
     ended = await follow_agent(context, child.begin, child, force_stop)
     if _is_at_work_there(ended, child):
         warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)

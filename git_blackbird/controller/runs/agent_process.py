@@ -219,6 +219,7 @@ async def run_agent(
     try:
         record(run)
         child.open_gate()
+        show_start(context, start, child)
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
@@ -247,14 +248,19 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
     )
 
 
+def show_start(context: RunContext, start: AgentStart, child: Child) -> None:
+    """Let people see that an agent is at work."""
+    run = start.run
+    context.ui.notify(
+        RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
+    )
+
+
 async def follow_agent(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
     """Follow an agent to its end, and let people see what it does."""
     run, ui = start.run, context.ui
-    ui.notify(
-        RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
-    )
     is_plain = not context.agent.abilities.prints_events
 
     def show_output(data: bytes, stream: str, skipped: int) -> None:
