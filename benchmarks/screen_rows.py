@@ -43,6 +43,8 @@ for turn in range(2000):
     time.sleep(0.01)
 """
 _PRINT_ON = f"{sys.executable} -c '{_PRINTER}' %s"
+_SELECT_ALL = b"\x1b[18~"
+_DELETE = b"\x7f"
 _STEPS_AT_ONCE = 10
 _KEYS_MEANWHILE = 300
 _STARTING_SECONDS = 2.0
@@ -223,6 +225,9 @@ def _mentions(bench: Bench) -> Row:
 
 def _naming(shown: Screen, known: PathIndex, name: str) -> Iterator[Sample]:
     """Type a name, and wait after each letter that means another file first."""
+    # What an earlier round typed is kept and offered again.
+    shown.press(_SELECT_ALL + _DELETE, b"")
+    shown.drain()
     yield shown.press(b"@", b"file-")
     first = next(known.matching(""))[0]
     for end, letter in enumerate(name, start=1):
