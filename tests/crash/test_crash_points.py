@@ -99,6 +99,7 @@ class Approving(Person):
 def finish(repo: Path) -> None:
     """Do what is due until every task is done; where nothing was begun, there is nothing to finish."""
     for _ in range(12):
+        commit_what_landed(repo)
         state = open_at(repo).plan_state()
         if not state.histories or all(task.status is Status.DONE for task in state.plan.tasks.values()):
             return
@@ -113,6 +114,13 @@ def finish(repo: Path) -> None:
             elif task.status is Status.FAILED:
                 reset_task(open_at(repo), task.id)
     raise AssertionError(f"it could not be finished: {run(repo, ours('status')).said}")
+
+
+def commit_what_landed(repo: Path) -> None:
+    """Approve again what has landed and could not be committed, as its warning says."""
+    for task_id, history in open_at(repo).plan_state().histories.items():
+        if history.latest is not None and history.latest.uncommitted_landing is not None:
+            run(repo, ours("decide", task_id, "--approve"))
 
 
 def resume(repo: Path, task_id: TaskId) -> None:

@@ -6,13 +6,18 @@ decides otherwise in that time is refused.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.commit_order import inseparable, origin_of, undecided_before
+from git_blackbird.controller.decisions.commit_order import (
+    inseparable,
+    origin_of,
+    uncommitted_before,
+    undecided_before,
+)
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
@@ -43,6 +48,7 @@ from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.messages.display.format import bulleted_lines
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -228,26 +234,41 @@ def _name_undecided(
     waiting = undecided_before(workspace, state, task_id, plan.edited_before)
     if not waiting:
         return plan
+    named = _after_others(plan, waiting, "waits for a decision on it", "decide")
+    if together := inseparable(workspace, state, worktree, task_id):
+        paths = sorted({path for paths in together.values() for path in paths})
+        later_edits = tuple(edit for edit in plan.later_edits if edit.path not in paths)
+        first = (
+            f"{' and '.join(together)} each changed what the other had changed, so commit that"
+            f" together first (`{_commit_command(workspace, paths)}`)"
+        )
+        named = replace(named, hint=_with_first(plan, waiting, first), later_edits=later_edits)
+    return named
+
+
+def name_uncommitted(workspace: Workspace, state: PlanState, plan: CommitPlan) -> CommitPlan:
+    """Name the tasks whose landed changes are the edits from before that are not committed."""
+    waiting = uncommitted_before(workspace, state, plan.edited_before)
+    return _after_others(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
+
+
+def _after_others(plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str, verb: str) -> CommitPlan:
+    """Say of which tasks the edits are that were there before, and what is to be done with these first."""
     remarks = {
-        f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} waits for a decision on it"
+        f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} {remark}"
         for path, other in waiting.items()
     }
     obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
     others = sorted(set(waiting.values()))
     commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
-    first = f"decide {', '.join(others)} first ({', '.join(commands)})"
-    later_edits = plan.later_edits
-    if together := inseparable(workspace, state, worktree, task_id):
-        paths = sorted({path for paths in together.values() for path in paths})
-        later_edits = tuple(edit for edit in later_edits if edit.path not in paths)
-        first = (
-            f"{' and '.join(together)} each changed what the other had changed, so commit that"
-            f" together first (`{_commit_command(workspace, paths)}`)"
-        )
+    first = f"{verb} {', '.join(others)} first ({', '.join(commands)})"
+    return replace(plan, obstacles=obstacles, hint=_with_first(plan, waiting, first))
+
+
+def _with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -> str:
     if len(waiting) < len(plan.edited_before):
         first = f"{first}, {COMMIT_EDITS_FIRST}"
-    hint = (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
-    return replace(plan, obstacles=obstacles, hint=hint, later_edits=later_edits)
+    return (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
 
 
 def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:

@@ -41,6 +41,19 @@ def undecided_before(
     return {path: first[path][1] for path in paths if path in first}
 
 
+def uncommitted_before(workspace: Workspace, state: PlanState, paths: Iterable[bytes]) -> dict[bytes, TaskId]:
+    """Return the paths of landed changes that could not be committed, each with the first such task."""
+    found: dict[bytes, TaskId] = {}
+    runs = (history.latest for history in state.histories.values())
+    waiting = (run for run in runs if run is not None and run.uncommitted_landing is not None)
+    for run in sorted(waiting, key=lambda run: run.landed_at or ""):
+        # Its trees may be gone.
+        with suppress(UnusableError):
+            touched = () if run.landing_pair is None else changed_paths(workspace.repo, run.landing_pair)
+            found = dict.fromkeys(touched, run.task_id) | found
+    return {path: found[path] for path in paths if path in found}
+
+
 def inseparable(
     workspace: Workspace, state: PlanState, worktree: str, task_id: TaskId
 ) -> Mapping[TaskId, tuple[bytes, ...]]:

@@ -11,6 +11,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
     ApprovalRequest,
     commit_change,
+    name_uncommitted,
     wrong_branch,
 )
 from git_blackbird.controller.decisions.sent_back import block
@@ -130,6 +131,7 @@ def land(
     commits = _is_committed(workspace, run) and not landing.pair.is_empty
     plan = plan_commit(workspace.repo, landing.pair, landing.merge.tree) if commits else None
     if plan is not None and plan.obstacles:
+        plan = name_uncommitted(workspace, state, plan)
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
         return block(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
     refused = _write(workspace, run, landing)

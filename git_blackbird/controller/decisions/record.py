@@ -325,6 +325,9 @@ def _save(
                 hook_output=None if decision.state in APPROVALS else stored.hook_output,
             )
         )
+        if commit is not None:
+            # That it could not be committed when it landed is over.
+            decided = decided.with_fields(RunFields(landing_reason=None))
         if run.worktree is not None and pair is not None and pair != run.change_elsewhere:
             save_run_ref(workspace.repo, run.id, *pair, "decisions")
         if decision.comments:

@@ -415,6 +415,11 @@ class Run(RunFields):
         return self.landing_reason if self.landing is LandingState.BLOCKED else None
 
     @property
+    def uncommitted_landing(self) -> str | None:
+        """Why the change was not committed though it has landed, where its approval was to commit it."""
+        return self.landing_reason if self.landing is LandingState.LANDED else None
+
+    @property
     def landing_words(self) -> str:
         """How far a change has come that could not land."""
         return "has landed in part" if self.landing_begun else "has not landed"

@@ -794,6 +794,29 @@ def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path
     assert git(demo, "status", "--short") == ""
 
 
+def test_what_builds_on_what_could_not_be_committed_waits_for_that(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    put_plan(demo, leaf("a", "write x.txt one"), leaf("b", "append x.txt two", deps=["a"]))
+    configure(demo, execution__stopAfterEachTask="true")
+    hook = script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
+    person = Person([APPROVE, APPROVE])
+    execute(demo, person)
+    hook.unlink()
+    (_, landed, (uncommitted,)), (_, state, (reason,)) = landings(person)
+    assert landed is LandingState.LANDED
+    assert uncommitted.startswith("it is not committed: ")
+    assert state is LandingState.BLOCKED
+    assert reason == (
+        "its change cannot be committed; x.txt: this file had uncommitted edits, or HEAD has moved; a has "
+        "landed and is not committed: commit a first (`git blackbird decide a --approve`)"
+    )
+    record_decision(open_at(demo), "a", APPROVE)
+    assert last(demo, "a").landing_reason is None
+    execute(demo, Person([APPROVE]))
+    assert git(demo, "log", "-2", "--format=%s") == "Task b\nTask a"
+    assert git(demo, "status", "--short") == ""
+
+
 def test_every_conflict_is_named_until_it_is_resolved(demo: Path) -> None:
     commit(demo, {"g.txt": LINES, "x.bin": "\0"})
     (demo / "link").symlink_to("a.txt")
