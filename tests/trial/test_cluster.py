@@ -3,6 +3,7 @@
 import contextlib
 import re
 import signal
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.base.timestamps import parse_timestamp
 from tests.support import commit, git
 from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
 from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
@@ -166,11 +168,15 @@ def test_whatever_is_lost_each_task_is_done_once(
     machines.kill("two")
     eventually(lambda: not signals.marked(at_work["two"][0]))
     machines.processes["three"].send_signal(signal.SIGSTOP)
+    again = time.time_ns()
     home = trial.start("execute", "--no-input")
     machines.processes["three"].send_signal(signal.SIGCONT)
     (tmp_path / "go").touch()
     said, _ = home.communicate(timeout=PATIENCE_SECONDS)
     assert f"worker two is gone; run {at_work['two'][0]} is paused" in said
+    run, done = at_work["one"]
+    assert f"taking up {done} (run {run}, command)" in said
+    assert parse_timestamp(trial.records(done)[0]["completedAt"]) < again
     lost = at_work["two"][1]
     waiting = {task for task, status in trial.statuses().items() if status != "done"}
     assert waiting == {task for task in TASKS if (int(task[1:]) - int(lost[1:])) % 3 == 0}

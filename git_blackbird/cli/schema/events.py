@@ -51,6 +51,7 @@ class RunStartedEvent(EventOutput, event="run_started"):
     provider: str = field("The agent.")
     resumes: RunId | None = field("The run whose session it continues.")
     pid: int | None = field("Its process; null where it works on a worker of a cluster.")
+    is_taken_up: bool = field("Whether an earlier call started it on a worker, and this one takes it up.")
 
 
 class RunPlacedEvent(EventOutput, event="run_placed"):

@@ -337,7 +337,8 @@ class _Follower:
         if end is not None and end.result is not None:
             for note in end.notes:
                 warn(remote.context.ui, note, run.task_id)
-            return replace(end.result, duration_seconds=seconds)
+            # Of one that was taken up only the worker knows how long it took.
+            return end.result if remote.is_ordered else replace(end.result, duration_seconds=seconds)
         if end is not None:
             refused = AgentResult(error=end.fault, refusal=AgentFailure.REFUSED, refusal_hint=end.hint)
             return _unended(ExitCause.EXITED, refused, seconds)

@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.controller.cluster.client import Cluster
 from git_blackbird.controller.cluster.follow import RemoteRun
 from git_blackbird.controller.cluster.orders import ALL_REFS, RunRefs
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, follow_agent, show_start
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, follow_agent, started
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.worktrees import reopen_place
@@ -19,9 +20,12 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import delete_here, fetch, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
+
+_SECOND = 1_000_000_000
 
 
 async def take_up_runs(
@@ -53,7 +57,6 @@ async def _take_up(
     agent = find_agent_for_run(workspace, run)
     plan = workspace.store.plan()
     title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
-    inform(ui, f"{run.task_id}: taking up run {run.id}, which a worker made or makes", run.task_id)
     context = RunContext(place, agent, "", ui, set(), elsewhere=cluster)
     child = RemoteRun(
         cluster.connection,
@@ -63,17 +66,28 @@ async def _take_up(
         is_ordered=True,
         worker=run.worker,
     )
-    show_start(context, child.begin, child)
+    ui.notify(replace(started(child.begin, child), is_taken_up=True))
     ended = await follow_agent(context, child.begin, child, force_stop)
     if _is_at_work_there(ended, child):
         warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.with_fields(child.fields)
-    closed = await finish_in_thread(lambda: close_run(place, ui, record, ended, gated=gated), force_stop)
+    at = _end_of(run, ended) if child.has_ended else None
+    closed = await finish_in_thread(
+        lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
+    )
     if child.has_ended:
         await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
-    ui.notify(RunEnded(closed, title, ended.duration_seconds))
+    seconds = seconds_between(closed.started_at, closed.completed_at or "")
+    ui.notify(RunEnded(closed, title, seconds or ended.duration_seconds))
+
+
+def _end_of(run: Run, ended: ProcessResult) -> str | None:
+    """Return when the agent of a run ended, which may be long ago; None where its worker cannot tell."""
+    if not ended.duration_seconds:
+        return None
+    return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * _SECOND))
 
 
 def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:

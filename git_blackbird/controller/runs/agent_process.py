@@ -219,7 +219,7 @@ async def run_agent(
     try:
         record(run)
         child.open_gate()
-        show_start(context, start, child)
+        context.ui.notify(started(start, child))
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
@@ -248,12 +248,10 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
     )
 
 
-def show_start(context: RunContext, start: AgentStart, child: Child) -> None:
-    """Let people see that an agent is at work."""
+def started(start: AgentStart, child: Child) -> RunStarted:
+    """Return the event that lets people see that an agent is at work."""
     run = start.run
-    context.ui.notify(
-        RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
-    )
+    return RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
 
 
 async def follow_agent(

@@ -93,9 +93,18 @@ def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
     return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
 
 
-def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessResult, *, gated: bool) -> Run:
+def close_run(
+    workspace: Workspace,
+    ui: UserInterface,
+    run: Run,
+    ended: ProcessResult,
+    *,
+    gated: bool,
+    at: str | None = None,
+) -> Run:
     """Take the head snapshot, write the record, derive the status; ``gated``: a decision is due then.
 
+    ``at`` is when the run ended, if that was not now.
     A summary that fails never blocks: the record says that it is minimal.
     """
     try:
@@ -115,7 +124,7 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
         questions=ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
         no_change=no_change or None,
     )
-    fields = completion_fields(ended, outcome, now).with_fields(sent).with_fields(trees)
+    fields = completion_fields(ended, outcome, at or now).with_fields(sent).with_fields(trees)
     fields = fields.with_fields(RunFields(notes=(*fields.notes, *_left_conflicts(workspace, summarized))))
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change

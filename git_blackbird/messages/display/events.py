@@ -105,6 +105,8 @@ def _verb(event: RunStarted) -> str:
         return "running parent review for"
     if review := review_word(event.run_type):
         return f"running {review} of"
+    if event.is_taken_up:
+        return "taking up"
     return "starting" if event.resumes is None else "resuming"
 
 

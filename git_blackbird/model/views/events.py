@@ -14,7 +14,10 @@ from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 @dataclass(frozen=True)
 class RunStarted:
-    """An agent was started on a task; without ``pid`` it is to work on another machine."""
+    """An agent was started on a task; without ``pid`` it is to work on another machine.
+
+    ``is_taken_up``: an earlier call started it there.
+    """
 
     task_id: TaskId
     title: str
@@ -23,6 +26,7 @@ class RunStarted:
     resumes: RunId | None
     pid: int | None
     run_type: RunType = RunType.EXECUTE
+    is_taken_up: bool = False
 
 
 @dataclass(frozen=True)

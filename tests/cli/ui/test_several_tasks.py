@@ -180,6 +180,7 @@ def test_agents_are_looked_after_while_the_pager_shows_a_diff(
             time.sleep(0.02)
         assert "completed b" not in terminal.plain
         terminal.type("\n")
+        terminal.wait_to_see("completed b")
         terminal.wait_for_decision("a")
         assert terminal.plain.index("pager-ends") < terminal.plain.index("completed b")
         terminal.type(CTRL_C)
