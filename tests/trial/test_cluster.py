@@ -131,6 +131,32 @@ def test_an_address_that_can_be_none_is_named(trial: Trial) -> None:
     assert said == f"fatal: the cluster at foo://x:1 {wrong}"
 
 
+def test_a_remote_that_is_not_there_or_refuses_starts_no_agent(
+    trial: Trial, machines: Machines, tmp_path: Path
+) -> None:
+    trial.plan({"one": ()})
+    trial.command(agent(tmp_path))
+    trial.configure({"cluster.address": machines.address})
+    eventually(lambda: all(map(machines.is_connected, WORKERS)))
+    assert trial.expect(ExitCode.UNUSABLE, "execute", "--no-input").endswith(
+        "fatal: there is no remote 'origin', by which the workers would get the files of a run\n"
+        "hint: git config blackbird.cluster.remote URL    # one that all machines reach\n"
+    )
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho read only\nexit 1\n")
+    hook.chmod(0o755)
+    git(trial.repo, "remote", "add", "origin", str(remote))
+    said = trial.expect(ExitCode.AGENT_UNAVAILABLE, "execute", "--no-input")
+    assert f"its files cannot be sent to the workers: {remote}: remote: read only" in said
+    assert trial.statuses() == {"one": "todo"}
+    hook.unlink()
+    (tmp_path / "go").touch()
+    trial.expect(0, "execute", "--no-input")
+    assert [task for _, task, _ in starts(tmp_path)] == ["one"]
+
+
 def test_whatever_is_lost_each_task_is_done_once(
     trial: Trial, server: str, machines: Machines, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes, log_paths
-from git_blackbird.errors import BlackbirdError
+from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
@@ -93,6 +93,10 @@ class RemoteRun:
         return work.result()
 
 
+class _NotSentError(RequestError):
+    """The remote does not take the files of a run."""
+
+
 class _Follower:
     def __init__(
         self,
@@ -129,6 +133,10 @@ class _Follower:
             self._hurry.set()
         self._wake.set()
 
+    @property
+    def _seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self._began
+
     async def run(self) -> ProcessResult:
         """Order the run, and return how it ended."""
         remote, client = self._remote, self._connection.client
@@ -145,6 +153,8 @@ class _Follower:
                 self._order = await run_in_thread(self._send_base)
                 self._submit(self._order)
             end = await self._end()
+        except _NotSentError as error:
+            return _refused(error.message, error.hint, self._seconds)
         finally:
             client.unsubscribe_topic(topic)
             for descriptor in self._logs.values():
@@ -152,14 +162,17 @@ class _Follower:
         return await self._result(end)
 
     def _send_base(self) -> RunOrder:
-        """Push the files that the agent is to find. Raises GitError."""
+        """Push the files that the agent is to find. Raises _NotSentError, GitError."""
         remote, workspace = self._remote, self._remote.context.workspace
         repo, run, now = workspace.repo, remote.run, workspace.environment.now()
         at = head(repo).commit
         message = f"What {run.task_id} begins with\n"
         parents = () if at is None else (at,)
         base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
-        push(repo, self._connection.remote, {self._refs.base: base})
+        try:
+            push(repo, self._connection.remote, {self._refs.base: base})
+        except GitError as error:
+            raise _NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
         applied = workspace.settings.applied
         settings = tuple(
             (name, setting.value)
@@ -330,7 +343,7 @@ class _Follower:
             # Home may have been killed before it heard who has the run.
             owner = await run_in_thread(lambda: fence_owner(workspace, run, self._connection.remote))
             remote.worker = owner
-        seconds = asyncio.get_running_loop().time() - self._began
+        seconds = self._seconds
         if end is not None:
             remote.has_ended, remote.worker = True, end.worker
         remote.fields = RunFields(cluster=True, worker=remote.worker)
@@ -340,12 +353,11 @@ class _Follower:
             # Of one that was taken up only the worker knows how long it took.
             return end.result if remote.is_ordered else replace(end.result, duration_seconds=seconds)
         if end is not None:
-            refused = AgentResult(error=end.fault, refusal=AgentFailure.REFUSED, refusal_hint=end.hint)
-            return _unended(ExitCause.EXITED, refused, seconds)
+            return _refused(end.fault or "", end.hint, seconds)
         if self._is_interrupted:
             return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
         reading = self._reader.finish(None, "")
-        gone = f"no worker has it: {self._fault}"
+        gone = f"no worker has it: {self._fault}" if self._fault else "no worker has it"
         if remote.worker is not None:
             gone = f"worker {remote.worker} is gone"
         warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
@@ -354,6 +366,12 @@ class _Follower:
 
 def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
     return ProcessResult(None, cause, reading, "", "", 0, 0, 0, 0, 0, seconds)
+
+
+def _refused(why: str, hint: str | None, seconds: float) -> ProcessResult:
+    """Return the end of a run in which no agent started."""
+    reading = AgentResult(error=why, refusal=AgentFailure.REFUSED, refusal_hint=hint)
+    return _unended(ExitCause.EXITED, reading, seconds)
 
 
 def _for_another(request: RunRequest) -> RunRequest:

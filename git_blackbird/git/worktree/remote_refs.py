@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -76,8 +77,16 @@ def delete_here(repo: Repository, refs: Iterable[str]) -> None:
 
 
 def remote_url(repo: Repository, name: str) -> str:
-    """Return where a remote is, as another machine or folder reaches it: paths are absolute."""
+    """Return where a remote is, as another machine or folder reaches it: paths are absolute.
+
+    Raises UnusableError where there is no such remote, and the name is no place either.
+    """
     found = repo.git("remote", "get-url", "--push", *operands(name), check=False)
+    if found.code != 0 and not re.search(r"[/:]", name):
+        raise UnusableError(
+            f"there is no remote {name!r}, by which the workers would get the files of a run",
+            hint="git config blackbird.cluster.remote URL    # one that all machines reach",
+        )
     url = os.fsdecode(found.out).rstrip("\n") if found.code == 0 else name
     is_path = "://" not in url and ":" not in url.partition("/")[0]
     return os.path.abspath(os.path.join(repo.top, os.path.expanduser(url))) if is_path else url  # noqa: PTH100, PTH111, PTH118

@@ -14,10 +14,12 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
+from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.system import tick_of
 
 _EDITED = "it was edited at the same moment"
 _FOLDER = "a folder with other files is in its place"
+_NOT_TRIED = "it comes after one that could not be written"
 _BEYOND_LINK = "a symbolic link leads elsewhere"
 _EXECUTABLE = 0o111
 # The name of a new file beside the one that it replaces, where the git directory is on another file system.
@@ -70,9 +72,10 @@ def write_paths(
 ) -> dict[bytes, str]:
     """Bring the worktree from the tree ``before`` to ``after``, path by path.
 
-    ``expected`` has every path that differs. Return those that stay as they are, each with the reason. The
-    index is not touched, and folders that become empty are removed. Raises WriteBackError before anything is
-    written.
+    ``expected`` has every path that differs. Return those that stay as they are, each with the reason: after
+    the first that cannot be written none is, so that what is written is the beginning of ``writing_order``.
+    The index is not touched, and folders that become empty are removed. Raises WriteBackError before anything
+    is written.
     """
     trees = TreeStore(repo)
     entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
@@ -86,10 +89,12 @@ def write_paths(
         for path, oid in files.items():
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
                 new[path].chmod(0o600)
-        outcomes = {
-            path: _attempt(repo.top, path, new.get(path), expected[path]) for path in writing_order(entries)
-        }
-    return {path: reason for path, reason in outcomes.items() if reason is not None}
+        refused: dict[bytes, str] = {}
+        for path in writing_order(entries):
+            reason = _NOT_TRIED if refused else _attempt(repo.top, path, new.get(path), expected[path])
+            if reason is not None:
+                refused[path] = reason
+    return refused
 
 
 def write_all_paths(
@@ -108,8 +113,11 @@ def write_all_paths(
 
 
 def listed(paths: Mapping[bytes, str]) -> str:
-    """Name paths with the reasons why they cannot be written."""
-    return "; ".join(f"{path.decode(errors='replace')}: {why}" for path, why in sorted(paths.items()))
+    """Name paths with the reasons why they cannot be written, and count those that were not tried."""
+    named = [(path, why) for path, why in sorted(paths.items()) if why != _NOT_TRIED]
+    untried = len(paths) - len(named)
+    rest = (f"{counted(untried, 'path')} after that left for another time",) if untried else ()
+    return "; ".join((*(f"{path.decode(errors='replace')}: {why}" for path, why in named), *rest))
 
 
 def writing_order(entries: Mapping[bytes, TreeEntry | None]) -> list[bytes]:

@@ -12,7 +12,7 @@ import pytest
 
 from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
 from git_blackbird.controller.decisions.export import create_task_branch
-from git_blackbird.controller.decisions.landing import merge_change
+from git_blackbird.controller.decisions.landing import land, merge_change
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
@@ -21,6 +21,7 @@ from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
@@ -814,6 +815,27 @@ def test_what_builds_on_what_could_not_be_committed_waits_for_that(demo: Path) -
     assert last(demo, "a").landing_reason is None
     execute(demo, Person([APPROVE]))
     assert git(demo, "log", "-2", "--format=%s") == "Task b\nTask a"
+    assert git(demo, "status", "--short") == ""
+
+
+def test_what_could_not_be_written_at_first_is_committed_with_the_rest(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write d/y.txt one\nwrite x.txt two\nwrite z.txt three")
+    in_the_way = demo / "d"
+    landing = merge_change(open_at(demo), last(demo, "a"))
+    record_decision(open_at(demo), "a", APPROVE)
+    in_the_way.symlink_to("nowhere")
+    state = open_at(demo).plan_state()
+    with pytest.raises(UnusableError) as caught:
+        land(open_at(demo), state, state.plan.tasks[TaskId("a")], last(demo, "a"), landing)
+    assert caught.value.message == (
+        "the change of a has not landed in full: d/y.txt: a symbolic link leads elsewhere; "
+        "2 paths after that left for another time"
+    )
+    in_the_way.unlink()
+    execute(demo, Person([]))
+    assert status(demo, "a") is Status.DONE
+    assert git(demo, "show", "--format=", "--name-only") == "d/y.txt\nx.txt\nz.txt"
     assert git(demo, "status", "--short") == ""
 
 
