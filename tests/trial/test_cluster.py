@@ -127,6 +127,7 @@ def test_an_address_that_can_be_none_is_named(trial: Trial) -> None:
     wrong = f"cannot be used: unknown address scheme 'foo' {schemes}\n"
     # What it says first is of the agents that this machine has.
     assert said.partition("connecting")[2] == f" to foo://x:1\nfatal: foo://x:1 {wrong}"
+    git(trial.repo, "remote", "add", "origin", "elsewhere")
     said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", "foo://x:1")
     assert said == f"fatal: the cluster at foo://x:1 {wrong}"
 
