@@ -146,7 +146,9 @@ def test_one_that_could_not_write_a_file_is_half_done_until_execute_completes_it
     assert "left as it is: old.txt: it was edited at the same moment\nthis is half done; " in output
     assert "this completes it: git blackbird undo a\n" in output
     status = trial.expect(0, "status")
-    assert "a  A: its undo is half done: new.txt, old.txt left as it is\n      git blackbird execute\n" in status
+    assert (
+        "a  A: its undo is half done: new.txt, old.txt left as it is\n      git blackbird execute\n" in status
+    )
     trial.expect(0, "execute", "--no-input")
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 15\n", "mine\n")
     assert "half done" not in trial.expect(0, "status")
