@@ -6,8 +6,9 @@ import stat
 from pathlib import Path
 
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.history import NO_FEEDBACK, RecordError, SavedFeedback, UnconfirmedRecord
+from git_blackbird.model.entities.history import NO_FEEDBACK, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
 from git_blackbird.storage.files import SaveError, load_inside, require_inside, write_atomic
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_part
 from git_blackbird.storage.ledger import Ledger

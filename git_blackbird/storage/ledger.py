@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from git_blackbird.model.base.ids import CheckedRunId, RunId
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import tick_of
-from git_blackbird.model.entities.history import (
+from git_blackbird.model.entities.provenance import (
     Content,
     RecordError,
     Unconfirmed,
@@ -27,18 +26,19 @@ from git_blackbird.storage.digests import (
     DigestStore,
     Known,
     Look,
-    append_durably,
     changed_at,
     digest_of,
     mark_of,
     save_durably,
 )
-from git_blackbird.storage.files import load_inside, write_private
+from git_blackbird.storage.files import load_inside
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.written_log import WrittenLog
 
 _REMOVED = ""
-# What a run pays at most to find what was written beside it.
-_LOOKS_OF_A_RUN = 1000
+# What a run pays to find what was written beside it, and each second that its agent works.
+_LOOKS_OF_A_RUN = 100
+_LOOKS_OF_A_SECOND = 2000
 P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -59,21 +59,17 @@ class _State(NamedTuple):
     unconfirmed: Mapping[str, Unconfirmed]
 
 
-class _Header(Record):
-    """The first line of the log of files that our commands wrote."""
-
-    run: CheckedRunId
-    since: int
-
-
 class Ledger:
     """The provenance of one worktree's record files. Methods that write require the store lock."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._state = _State(None, {})
-        self._marks: _Marks | None = None
+        # Together, since threads share this: the state, and the marks of the files that it was read from.
+        self._read: tuple[_Marks | None, _State] = None, _State(None, {})
         self._digests = DigestStore(paths)
+        self._log = WrittenLog(paths.written_records)
+        # So many records may be looked at for the runs since the last look.
+        self._looks = 0.0
         # The records of the runs that this process has at work.
         self._at_work: dict[RunId, Path] = {}
 
@@ -87,19 +83,26 @@ class Ledger:
         """The top of the worktree."""
         return self._paths.state_root
 
-    def refresh(self) -> None:
-        """Reload the ledger if it changed; call this before judging files."""
-        marks = mark_of(self._paths.written_records), mark_of(self._paths.unconfirmed_records)
-        if marks != self._marks:
+    @property
+    def _state(self) -> _State:
+        return self._read[1]
+
+    def refresh(self) -> WatchedRun | None:
+        """Reload the ledger if it changed; call this before judging files.
+
+        Return what is known since a run began that is at work, or that another may follow; None without one.
+        """
+        marks = self._log.mark, mark_of(self._paths.unconfirmed_records)
+        read = self._read
+        if marks != read[0]:
             # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
-            self._state = _State(watched, self._load_unconfirmed())
-            self._marks = marks
+            read = self._read = marks, _State(watched, self._load_unconfirmed())
+        return read[1].watched
 
     def is_watching(self) -> bool:
         """Whether a run is at work, so that our commands note the files they write."""
-        self.refresh()
-        return self._state.watched is not None
+        return self.refresh() is not None
 
     def names_any(self, folder: str) -> bool:
         """Whether a file in a folder awaits confirmation."""
@@ -149,33 +152,28 @@ class Ledger:
         began = record.lstat().st_ctime_ns
         now = began - tick_of(began)
         if self._state.watched is not None:
-            append_durably(self._paths.written_records, f"\n{json.dumps([now, run_id])}\n".encode())
+            self._log.add_run(run_id, now)
             return
         self._digests.accept_all(now, record)
-        self._marks = None
-        header = json.dumps({"run": run_id, "since": now}) + "\n"
-        # No agent outlives a power cut, so this need not.
-        write_private(self._paths.written_records, header.encode())
+        self._read = None, self._state
+        self._looks = 0.0
+        self._log.begin(run_id, now)
 
     def note(self, path: Path, data: bytes | None) -> None:
         """Note new content of a file, or None for its removal, before the write; only while a run is at work.
 
         Raises SaveError.
         """
-        log = self._paths.written_records
-        if os.path.lexists(log):
-            digest = _REMOVED if data is None else digest_of(data)
-            # End a line that a crash cut off: it was noted and never written.
-            append_durably(log, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
+        self._log.add(_REMOVED if data is None else digest_of(data), self._place(path))
 
-    def pause(self, run_id: RunId) -> WatchEnd | None:
-        """Do as ``end`` for a run that another may follow at once, unless that costs one run too much.
+    def pause(self, run_id: RunId, seconds: float) -> WatchEnd | None:
+        """Do as ``end`` for a run that another may follow at once, unless that costs too much for its time.
 
         Then all that something else writes counts for nothing until ``end`` finds it.
         """
-        self.refresh()
-        watched = self._state.watched
-        if watched is None or len(watched.before) <= _LOOKS_OF_A_RUN * len(watched.runs):
+        watched = self.refresh()
+        self._looks += _LOOKS_OF_A_RUN + _LOOKS_OF_A_SECOND * seconds
+        if watched is None or len(watched.before) <= self._looks:
             return self.end(run_id)
         self._at_work.pop(run_id, None)
         return WatchEnd()
@@ -207,8 +205,8 @@ class Ledger:
             self._save_unconfirmed(unconfirmed)
         removed = self._removed(known, watched, look)
         self._digests.complete(look)
-        self._paths.written_records.unlink(missing_ok=True)
-        self._marks = None
+        self._log.remove()
+        self._read = None, self._state
         new = [
             self._named(place, content)
             for place, content in unconfirmed.items()
@@ -266,25 +264,10 @@ class Ledger:
 
     def _load_watched(self) -> WatchedRun | None:
         """Read the noted files. If the log is missing or broken, behave as if no run were at work."""
-        try:
-            first, *lines = self._paths.written_records.read_text(errors="replace").split("\n")
-            header = _Header.model_validate(json.loads(first))
-        except (OSError, ValueError):
+        written, known = self._log.load(), self._digests.load()
+        if written is None or known.at != written.since:
             return None
-        known = self._digests.load()
-        if known.at != header.since:
-            return None
-        runs = [(header.since, header.run)]
-        written: dict[str, tuple[str, ...]] = {}
-        for line in lines:
-            # A crash may have cut one off.
-            with contextlib.suppress(ValueError):
-                first, second = json.loads(line)
-                if isinstance(first, int):
-                    runs.append((first, RunId(second)))
-                else:
-                    written[str(second)] = (*written.get(str(second), ()), str(first))
-        return WatchedRun(tuple(runs), DigestsByPath(known.folders), written, known.is_whole)
+        return WatchedRun(written.runs, DigestsByPath(known.folders), written.places, known.is_whole)
 
     def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
         path = self._paths.unconfirmed_records
@@ -301,7 +284,7 @@ class Ledger:
 
     def _save(self, path: Path, value: Mapping[str, Any]) -> None:
         save_durably(path, json.dumps(value).encode())
-        self._marks = None
+        self._read = None, self._state
 
 
 def _is_untouched(state: _State, place: str, changed: int) -> bool:

@@ -14,14 +14,9 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.entities.history import (
-    NO_HISTORY,
-    NO_OLDER,
-    History,
-    RecordError,
-    UnconfirmedRecord,
-)
+from git_blackbird.model.entities.history import NO_HISTORY, NO_OLDER, Histories, History
 from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord, WatchedRun
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.files import load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
@@ -36,6 +31,7 @@ _OWN_LENGTH = 16 + len(ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
 _UNREAD = -1, NO_HISTORY
+_RUNS = "runs/"
 # Ids with an earlier time than this program can have run at are not ours.
 _FIRST_DAY = 1_735_689_600_000
 
@@ -58,6 +54,8 @@ class RunStore:
         self._ledger = ledger or Ledger(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
+        # What was read last while runs were at work, the first of which began at that time.
+        self._last: tuple[int, Histories] | None = None
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -107,33 +105,69 @@ class RunStore:
             unconfirmed=(*history.unconfirmed, *reviews.unconfirmed),
         )
 
-    def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
+    def histories(self, between: Callable[[], object] = noop) -> Histories:
         """Return the recent runs of every task that has any; call ``between`` after each task."""
-        histories: dict[TaskId, History] = {}
         with gc_paused(), self._sweep() as sweep:
-            for task_id, changed in self._folders():
-                between()
-                read, history = self._cached.get(task_id, _UNREAD)
-                if read != changed or not history.is_closed:
-                    history = self._history(task_id, changed, sweep)
-                if history is not NO_HISTORY:
-                    histories[task_id] = history
+            histories = self._updated(Histories({}, {}), self._folders(), sweep, between)
+        self._last = None if sweep.watched is None else (sweep.watched.since, histories)
         return histories
+
+    def histories_again(self) -> Histories:
+        """Return the same, under the store lock.
+
+        From one look at all folders to the end of the runs at work, what counts is in those that our commands
+        have noted, or in those of tasks that are not closed; only these are looked at.
+        """
+        watched = self._ledger.refresh()
+        if watched is None or self._last is None or self._last[0] != watched.since:
+            return self.histories()
+        histories = self._last[1]
+        noted = {TaskId(place.split("/", 2)[1]) for place in watched.written if place.startswith(_RUNS)}
+        runs = f"{self._paths.runs}/"
+        folders = [(name, _changed(runs + name)) for name in sorted(noted | histories.open.keys())]
+        with gc_paused(), self._sweep() as sweep:
+            histories = self._updated(histories, folders, sweep, noop)
+        self._last = watched.since, histories
+        return histories
+
+    def _updated(
+        self,
+        histories: Histories,
+        folders: Iterable[tuple[TaskId, int]],
+        sweep: "_Sweep",
+        between: Callable[[], object],
+    ) -> Histories:
+        """Return the histories with those of some folders, each with the time of its last change."""
+        updated, open_ones = dict(histories), dict(histories.open)
+        for task_id, changed in folders:
+            between()
+            read, history = self._cached.get(task_id, _UNREAD)
+            if read != changed or not history.is_closed:
+                history = self._history(task_id, changed, sweep)
+            if history is not NO_HISTORY:
+                updated[task_id] = history
+            elif updated:
+                updated.pop(task_id, None)
+            if history is NO_HISTORY or history.is_closed:
+                open_ones.pop(task_id, None)
+            else:
+                open_ones[task_id] = history
+        return Histories(updated, open_ones)
 
     @contextlib.contextmanager
     def _sweep(self) -> Iterator["_Sweep"]:
         """Open the folder of all records once for all tasks, if it can be opened."""
         own_ids = _own_ids(time.time_ns())
-        self._ledger.refresh()
+        watched = self._ledger.refresh()
         try:
             runs = open_folder(self._paths.state_root, str(self._paths.runs))
         except OSError as error:
             if is_exhausted(error):
                 raise
-            yield _Sweep(None, own_ids)
+            yield _Sweep(None, own_ids, watched)
             return
         try:
-            yield _Sweep(runs, own_ids)
+            yield _Sweep(runs, own_ids, watched)
         finally:
             os.close(runs)
 
@@ -207,10 +241,14 @@ class RunStore:
 
 
 class _Sweep(NamedTuple):
-    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given."""
+    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given.
+
+    ``watched`` is what was known of runs at work when it began.
+    """
 
     runs: int | None
     own_ids: "_OwnIds"
+    watched: WatchedRun | None
 
 
 class _Folder(NamedTuple):

@@ -10,6 +10,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
@@ -20,6 +21,7 @@ from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import (
     OutsideError,
     SaveError,
+    load_beginning,
     load_inside,
     move_aside,
     write_atomic,
@@ -144,8 +146,8 @@ class Transaction:
         self._feedback: SavedFeedback | None = None
 
     def state(self) -> PlanState:
-        """Return the state as it is under the lock."""
-        histories = self._store.records.histories()
+        """Return the state as it is under the lock, and for what our commands wrote."""
+        histories = self._store.records.histories_again()
         return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
@@ -167,13 +169,15 @@ class Transaction:
 
     def save_plan(self, plan: Plan) -> None:
         """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
+        if plan is self._plan:
+            return
         self._plan = None
         data = self._store.renderer.render(plan)
         if data != self._store.plan_bytes():
             write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)
-            if self._paths.known_plan.exists():
-                self.backup_plan()
+            if self.has_plan_backup:
+                self._back_up(data)
 
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only. Raises SaveError."""
@@ -216,9 +220,10 @@ class Transaction:
         self._store.ledger.begin(run.id, record_path(self._paths, run))
 
     def pause_watch(self, run: Run) -> WatchEnd | None:
-        """Do as ``end_watch``, or leave it to that if there are very many records and a run may follow."""
+        """Do as ``end_watch`` for a closed run; leave it to that if there are many records for its time."""
         self._feedback = None
-        return self._store.ledger.pause(run.id)
+        seconds = seconds_between(run.started_at, run.completed_at or run.started_at)
+        return self._store.ledger.pause(run.id, max(seconds or 0.0, 0.0))
 
     def end_watch(self, run: Run | None) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
@@ -237,8 +242,16 @@ class Transaction:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
-            write_private(self._paths.known_plan, data)
-            write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
+            self._back_up(data)
+
+    def _back_up(self, data: bytes) -> None:
+        write_private(self._paths.known_plan, data)
+        write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
+
+    @property
+    def has_plan_backup(self) -> bool:
+        """Whether there is such a copy."""
+        return os.path.lexists(self._paths.known_plan)
 
     def plan_backup(self) -> bytes | None:
         """Return that copy; None if no agent works."""
@@ -271,7 +284,7 @@ class Transaction:
             return None
         if stat.S_ISREG(kind):
             try:
-                load_inside(self._paths.state_root, plan)
+                load_beginning(self._paths.state_root, plan, 1)
             except OSError as error:
                 if is_exhausted(error):
                     raise

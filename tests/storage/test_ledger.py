@@ -11,7 +11,7 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus
+from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus
 from git_blackbird.storage.ledger import WatchEnd
 from git_blackbird.storage.records import render_record
 from git_blackbird.storage.store import Store
@@ -169,7 +169,7 @@ def test_a_file_that_counts_for_nothing_stops_no_task_when_it_is_written_again(s
 
 
 MANY = TaskId("many")
-# More than two runs look at in their end.
+# More than a few runs that take no time look at.
 RECORDS = [f"{number:016x}.json" for number in range(2500)]
 
 
@@ -249,11 +249,54 @@ def test_a_kill_after_the_first_of_many_runs_forgets_nothing(large: Store) -> No
     assert [fault.path for fault in found.rewritten] == [str(path)]
 
 
+def begin_run(store: Store, number: int) -> Run:
+    run = RUN.with_fields(RunFields(id=RunId(f"{number:016x}")))
+    with store.transaction() as transaction:
+        transaction.save_run(run)
+        transaction.begin_watch(run)
+    return run
+
+
 def test_after_enough_runs_all_records_are_looked_at(large: Store) -> None:
-    for number in range(3):
-        run = RUN.with_fields(RunFields(id=RunId(f"{number:016x}")))
-        with large.transaction() as transaction:
-            transaction.save_run(run)
-            transaction.begin_watch(run)
-        assert turn(large, run) == WatchEnd()
-        assert large.ledger.is_watching() == (number < 2)
+    for number in range(1, 28):
+        assert turn(large, begin_run(large, number)) == WatchEnd()
+        if not large.ledger.is_watching():
+            break
+    # Each pays for a hundred of the records.
+    assert number == len(RECORDS) // 100 + 1
+
+
+def test_a_run_that_took_long_looks_at_all_records(large: Store) -> None:
+    run = begin_run(large, 1).with_fields(RunFields(completed_at=STAMP.replace("00Z", "02Z")))
+    assert turn(large, run) == WatchEnd()
+    assert not large.ledger.is_watching()
+
+
+def test_while_runs_follow_only_what_is_noted_or_open_is_read_again(large: Store) -> None:
+    done = EARLIER.with_fields(RunFields(task_id=TaskId("done"), recorder=RECORDER))
+    with large.transaction() as transaction:
+        transaction.save_run(done)
+        transaction.save_run(done.with_fields(RunFields(task_id=OTHER)))
+    # A folder that changed just now is read each time.
+    time.sleep(0.05)
+    run = begin_run(large, 1)
+    with large.transaction() as transaction:
+        assert {task for task, history in transaction.state().histories.items() if history.is_closed} == {
+            OTHER,
+            TaskId("done"),
+        }
+    forged = large.paths.record(TaskId("done"), EARLIER.id)
+    forged.write_bytes(render_record(done.with_fields(RunFields(error="forged"))))
+    with large.transaction() as transaction:
+        transaction.save_run(done.with_fields(RunFields(task_id=OTHER, error="ours")))
+    turn(large, run)
+    with large.transaction() as transaction:
+        histories = transaction.state().histories
+        listed = folders_listed(transaction.state)
+    assert histories[OTHER].recent[-1].error == "ours"
+    assert histories[TaskId("done")].recent == (done,)
+    assert str(large.paths.runs) not in listed
+    end(large)
+    with large.transaction() as transaction:
+        (fault,) = transaction.state().histories[TaskId("done")].faults
+    assert fault.path == str(forged)

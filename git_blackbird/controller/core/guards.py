@@ -7,8 +7,9 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
-from git_blackbird.model.entities.history import History, RecordError
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.state import PlanState, unreadable_below

@@ -117,7 +117,7 @@ def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[
         wanted = feedback.settled(settled.get(task_id))
         if saved.get(task_id) != wanted:
             transaction.save_feedback(task_id, wanted)
-    for task_id in saved.keys() & state.plan.tasks.keys() - state.feedback.keys():
+    for task_id in (saved.keys() - state.feedback.keys()) & state.plan.tasks.keys():
         transaction.drop_feedback(task_id)
 
 

@@ -48,7 +48,8 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import FEEDBACK, History
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.provenance import FEEDBACK
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DETACHED,

@@ -261,7 +261,7 @@ def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
     commands = {item.task.id: item.command for item in pending_items(state)}
     commands |= {stuck.task.id: stuck.command for stuck in stuck_tasks(state)}
     yield from (command for task_id, command in commands.items() if scope.covers(task_id))
-    for task in state.plan.leaves():
+    for task in state.plan.unfinished_leaves():
         if task.status == Status.FAILED and scope.covers(task.id):
             yield task_command("retry", task.id)
     if ready_tasks(state):

@@ -52,8 +52,7 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
         histories = workspace.store.records.histories()
-        others = {task_id: one for task_id, one in histories.items() if task_id not in scope.busy}
-        for run in _lost_runs(workspace, others):
+        for run in _lost_runs(workspace, histories.open, scope):
             _close_lost(workspace, ui, run, scope)
         if not scope.busy:
             settle_watch(workspace, ui)
@@ -80,8 +79,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
         inform(ui, text)
     with workspace.transaction() as transaction:
         state = transaction.state()
-        others = {task_id: one for task_id, one in state.histories.items() if task_id not in scope.busy}
-        is_lost = any(_lost_runs(workspace, others))
+        is_lost = any(_lost_runs(workspace, state.open_histories, scope))
         settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
         sweep_temporaries(workspace.paths)
     if settled is None:
@@ -103,8 +101,8 @@ def _settle(workspace: Workspace) -> None:
             settle_plan(workspace, transaction)
 
 
-def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    suspects = {task_id: history for task_id, history in histories.items() if not history.is_closed}
+def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:
+    suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.cluster)
     yield from _running_reviews(workspace, suspects)
 

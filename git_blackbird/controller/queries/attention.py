@@ -11,8 +11,8 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind

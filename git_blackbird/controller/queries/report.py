@@ -17,8 +17,8 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.history import RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none

@@ -11,7 +11,8 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.history import NO_HISTORY, History
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder

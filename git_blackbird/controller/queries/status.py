@@ -14,8 +14,9 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
-from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.history import History, PendingMessages
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import undo_commands

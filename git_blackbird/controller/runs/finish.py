@@ -295,7 +295,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        unconfirmed = found_notices(workspace, transaction.pause_watch(run), run.task_id)
+        unconfirmed = found_notices(workspace, transaction.pause_watch(closed), run.task_id)
         if unconfirmed:
             closed = closed.with_fields(
                 RunFields(notes=(*closed.notes, *(notice.text for notice in unconfirmed)))

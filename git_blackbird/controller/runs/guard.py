@@ -198,7 +198,7 @@ def _load(workspace: Workspace) -> _Observed | None:
 def watch_agent(transaction: Transaction, run: Run) -> None:
     """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
     transaction.begin_watch(run)
-    if transaction.plan_backup() is None:
+    if not transaction.has_plan_backup:
         transaction.backup_plan()
 
 

@@ -1,6 +1,6 @@
 """The plan: a tree of tasks (parent, children) that is also a graph (dependencies)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import not_
@@ -70,10 +70,20 @@ class Plan:
 
     tasks: Mapping[TaskId, Task] = field(default_factory=dict)
 
-    def restated(self, tasks: Mapping[TaskId, Task]) -> "Plan":
-        """Return the plan of the same tree with other statuses, whose order is known."""
-        after = Plan(tasks)
+    def restated(self, tasks: Mapping[TaskId, Task], leaves: Iterable[TaskId] = ()) -> "Plan":
+        """Return the plan of the same tree with other statuses, of these leaves and of any parents.
+
+        What is known of all others stays known.
+        """
+        after, unfinished = Plan(tasks), dict(self._unfinished)
         after.__dict__["_shape"] = self._shape
+        for task_id in leaves:
+            if tasks[task_id].status is Status.DONE:
+                unfinished.pop(task_id, None)
+            elif task_id not in unfinished:
+                # Its place among the others is not known.
+                return after
+        after.__dict__["_unfinished"] = unfinished
         return after
 
     def roots(self) -> tuple[Task, ...]:
@@ -99,6 +109,19 @@ class Plan:
     def leaves(self) -> tuple[Task, ...]:
         """Every task without children, in plan order."""
         return tuple(map(self.tasks.__getitem__, self._shape.leaves))
+
+    @cached_property
+    def _unfinished(self) -> dict[TaskId, None]:
+        return dict.fromkeys(task.id for task in self.leaves() if task.status is not Status.DONE)
+
+    @property
+    def unfinished(self) -> KeysView[TaskId]:
+        """The ids of the leaves that are not ``done``, in plan order."""
+        return self._unfinished.keys()
+
+    def unfinished_leaves(self) -> Iterator[Task]:
+        """Every leaf that is not ``done``, in plan order."""
+        return map(self.tasks.__getitem__, self._unfinished)
 
     def parents(self) -> tuple[Task, ...]:
         """Every task with children, in plan order."""

@@ -151,7 +151,7 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
     """Return tasks that would never continue: their records were deleted, or a person set their status."""
     waiting = {item.task.id for item in pending_items(state)}
     stuck: list[StuckTask] = []
-    for task in state.plan.leaves():
+    for task in state.plan.unfinished_leaves():
         if task.status not in _HELD or task.id in waiting or task.id in state.unreadable:
             continue
         history = state.history(task.id)
@@ -194,7 +194,7 @@ def _undecided(state: PlanState) -> Iterable[Task]:
 def _resettable(state: PlanState) -> Iterable[Task]:
     return (
         task
-        for task in state.plan.leaves()
+        for task in state.plan.unfinished_leaves()
         if task.status in RETRIABLE and state.history(task.id).live is None
     )
 

@@ -220,7 +220,8 @@ def _start(state: PlanState, call: CallScope) -> StartTask | None:
     """Return the next ready leaf: one that names no file of what is at work comes before those that do."""
     if not call.may_start:
         return None
-    waiting = (task for task in state.plan.leaves() if task.status == Status.TODO and call.covers(task.id))
+    unfinished = state.plan.unfinished_leaves()
+    waiting = (task for task in unfinished if task.status == Status.TODO and call.covers(task.id))
     here = (task for task in waiting if task.id not in call.elsewhere)
     ready = [*islice((task for task in here if may_start(state, task)), _CHOICES if call.busy else 1)]
     at_work = (state.plan.tasks[task_id] for task_id in call.busy if task_id in state.plan.tasks)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
+from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import subtree_leaves

@@ -12,12 +12,13 @@ from git_blackbird.model.entities.history import (
     NO_HISTORY,
     History,
     PendingMessages,
-    RecordError,
     SavedFeedback,
+    open_histories,
     pending_messages,
 )
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import (
@@ -52,7 +53,7 @@ class PlanState:
     @cached_property
     def open_histories(self) -> Mapping[TaskId, History]:
         """The histories from which more follows than that a task is done: of a large plan the few."""
-        return {task_id: history for task_id, history in self.histories.items() if not history.is_closed}
+        return open_histories(self.histories)
 
     @cached_property
     def feedback(self) -> Mapping[TaskId, Feedback]:
@@ -82,7 +83,7 @@ class PlanState:
         return tuple(pair for pair in self._latest_in(self.open_histories) if pair[1].is_open)
 
     def _latest_in(self, histories: Mapping[TaskId, History]) -> tuple[tuple[Task, Run], ...]:
-        readable = histories.keys() & self.plan.tasks.keys() - self.unreadable.keys()
+        readable = (histories.keys() - self.unreadable.keys()) & self.plan.tasks.keys()
         return tuple(
             (self.plan.tasks[task_id], run)
             for task_id in sorted(readable)
@@ -137,14 +138,14 @@ def may_start(state: PlanState, task: Task) -> bool:
 
 def ready_tasks(state: PlanState) -> tuple[Task, ...]:
     """Return every task that may start, in plan order."""
-    return tuple(task for task in state.plan.leaves() if may_start(state, task))
+    return tuple(task for task in state.plan.unfinished_leaves() if may_start(state, task))
 
 
 def blocked_tasks(state: PlanState) -> dict[TaskId, tuple[TaskId, ...]]:
     """Return the dependencies that each waiting ``todo`` leaf waits for."""
     return {
         task.id: waits
-        for task in state.plan.leaves()
+        for task in state.plan.unfinished_leaves()
         if task.status == Status.TODO and (waits := waits_for(state, task))
     }
 

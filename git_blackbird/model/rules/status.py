@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.history import History, open_histories
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, with_status
 from git_blackbird.model.entities.run import OPEN_DECISIONS, SUPERSEDED_BY_UNAVAILABLE, Run
@@ -46,11 +46,11 @@ def derive_leaf(task: Task, history: History) -> Status:
 def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskId, Status]:
     """Return the leaves whose stored status differs from the derived one, with that."""
     wanted: dict[TaskId, Status] = {}
-    for task_id, history in histories.items():
+    # A closed history says that its task is done.
+    for task_id in sorted(open_histories(histories).keys() | (plan.unfinished & histories.keys())):
         task = plan.tasks.get(task_id)
-        is_known = task is not None and task.status is Status.DONE and history.is_closed
-        if task is not None and not is_known and task.is_leaf:
-            status = derive_leaf(task, history)
+        if task is not None and task.is_leaf:
+            status = derive_leaf(task, histories[task_id])
             if status != task.status:
                 wanted[task_id] = status
     return wanted
@@ -65,7 +65,11 @@ def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], moment: Transiti
     tasks = dict(plan.tasks)
     for task_id, status in wanted.items():
         tasks[task_id] = with_status(tasks[task_id], status, moment.now)
-    return plan.restated(_followed(plan, tasks, wanted, moment).tasks)
+    return plan.restated(_followed(plan, tasks, wanted, moment).tasks, _leaves_of(plan, wanted))
+
+
+def _leaves_of(plan: Plan, task_ids: Iterable[TaskId]) -> Iterator[TaskId]:
+    return (task_id for task_id in task_ids if plan.tasks[task_id].is_leaf)
 
 
 def _followed(

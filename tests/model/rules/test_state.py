@@ -7,14 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import (
-    History,
-    RecordError,
-    SavedFeedback,
-    UnconfirmedRecord,
-)
+from git_blackbird.model.entities.history import History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.run import (
     RECORDER,
     SUPERSEDED_BY_RETRY,

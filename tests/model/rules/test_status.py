@@ -3,8 +3,9 @@
 import pytest
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import History, RecordError
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,

@@ -3,7 +3,7 @@
 import pytest
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.history import Content, Unconfirmed, WatchedRun, accept_command
+from git_blackbird.model.entities.provenance import Content, Unconfirmed, WatchedRun, accept_command
 
 RUN = RunId("0000000000000001")
 PLACE = "runs/a/1.json"
