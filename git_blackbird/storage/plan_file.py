@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import compress
+from operator import is_not
 from typing import Any
 
 from pydantic import ValidationError
@@ -195,14 +197,22 @@ class PlanRenderer:
         if not plan.tasks:
             return render_plan(plan)
         before, pieces = self._known
-        new = {task_id: task for task_id, task in plan.tasks.items() if before.get(task_id) is not task}
+        new = _new_tasks(plan.tasks, before)
         if new:
             made = render_plan(Plan(new))[len(_HEAD) : -len(_TAIL)].split(_BETWEEN)
             pieces = {**pieces, **dict(zip(sorted(new), made, strict=True))}
         if before.keys() != plan.tasks.keys():
             pieces = {task_id: pieces[task_id] for task_id in sorted(plan.tasks)}
         self._known = plan.tasks, pieces
-        return _HEAD + _BETWEEN.join(pieces.values()) + _TAIL
+        return b"".join((_HEAD, _BETWEEN.join(pieces.values()), _TAIL))
+
+
+def _new_tasks(tasks: Mapping[TaskId, Task], before: Mapping[TaskId, Task]) -> dict[TaskId, Task]:
+    """Return the tasks that are other objects than before, at the speed of C where the order is the same."""
+    if len(tasks) == len(before):
+        others = compress(tasks.values(), map(is_not, tasks.values(), before.values()))
+        return {task.id: task for task in others}
+    return {task_id: task for task_id, task in tasks.items() if before.get(task_id) is not task}
 
 
 def render_plan(plan: Plan) -> bytes:

@@ -77,12 +77,12 @@ class Store:
         """Return the plan. Raises UnusableError, InvalidPlanError."""
         return self._load_plan()[1]
 
-    def editable_plan(self) -> Plan:
+    def editable_plan(self, read: bytes | None = None) -> Plan:
         """Return the plan if no key is duplicated in an object: a save would lose one.
 
-        Raises as ``plan`` does.
+        ``read`` is the file's content, where it was read already. Raises as ``plan`` does.
         """
-        data, plan = self._load_plan()
+        data, plan = self._load_plan(read)
         if data is not self._unique_keys:
             # A file that is as a save would leave it loses nothing.
             if self.renderer.render(plan) != data:
@@ -90,10 +90,10 @@ class Store:
             self._unique_keys = data
         return plan
 
-    def _load_plan(self) -> tuple[bytes, Plan]:
+    def _load_plan(self, read: bytes | None = None) -> tuple[bytes, Plan]:
         path = str(self.paths.plan)
         try:
-            data = self.plan_bytes()
+            data = self.plan_bytes() if read is None else read
             if data is None:
                 hint = "`git blackbird init` makes one to start from"
                 raise UnusableError(f"plan file not found: {path}", hint=hint)  # noqa: TRY301  # as for others
@@ -143,6 +143,7 @@ class Transaction:
         self._store = store
         self._is_gated = is_gated
         self._plan: Plan | None = None
+        self._data: bytes | None = None
         self._feedback: SavedFeedback | None = None
 
     def state(self) -> PlanState:
@@ -158,8 +159,14 @@ class Transaction:
     def plan(self) -> Plan:
         """Return the plan as it is under the lock."""
         if self._plan is None:
-            self._plan = self._store.editable_plan()
+            self._plan = self._store.editable_plan(self.plan_bytes())
         return self._plan
+
+    def plan_bytes(self) -> bytes | None:
+        """Return the content of the plan file as it is under the lock. Raises as ``Store.plan_bytes``."""
+        if self._data is None:
+            self._data = self._store.plan_bytes()
+        return self._data
 
     def saved_feedback(self) -> SavedFeedback:
         """Return the saved feedback as it is under the lock."""
@@ -171,9 +178,9 @@ class Transaction:
         """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
         if plan is self._plan:
             return
-        self._plan = None
         data = self._store.renderer.render(plan)
-        if data != self._store.plan_bytes():
+        if data != self.plan_bytes():
+            self._forget_plan()
             write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)
             if self.has_plan_backup:
@@ -240,7 +247,7 @@ class Transaction:
 
     def backup_plan(self) -> None:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
-        data = self._store.plan_bytes()
+        data = self.plan_bytes()
         if data is not None:
             self._back_up(data)
 
@@ -298,8 +305,11 @@ class Transaction:
 
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file. Raises SaveError."""
-        self._plan = None
+        self._forget_plan()
         write_atomic(self._paths, self._paths.plan, data)
+
+    def _forget_plan(self) -> None:
+        self._plan = self._data = None
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Move the plan file aside and put ``replacement`` in its place; return the new path.
@@ -308,7 +318,7 @@ class Transaction:
         """
         aside = self._paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self._paths, aside, self._store.plan_bytes() or b"")
+            write_atomic(self._paths, aside, self.plan_bytes() or b"")
         else:
             move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)

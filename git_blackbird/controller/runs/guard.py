@@ -214,7 +214,7 @@ def _check_plan(
         aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
         what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
         return (), f"{what}, {restored}"
-    now = workspace.store.plan_bytes()
+    now = transaction.plan_bytes()
     if now is None:
         transaction.restore_plan(known)
         return (), "the plan file was deleted during the run; it has been restored"
@@ -236,7 +236,7 @@ def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
     """
     known = transaction.plan_backup()
     if known is not None:
-        if transaction.plan_replacement() is None and workspace.store.plan_bytes() is None:
+        if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
             transaction.restore_plan(known)
         transaction.drop_plan_backup()
 
