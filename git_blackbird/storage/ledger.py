@@ -111,6 +111,10 @@ class Ledger:
             f"{self._paths.state}/{place}".startswith(f"{folder}/") for place in unconfirmed
         )
 
+    def is_untouched(self, file: str, changed: int) -> bool:
+        """Whether a file that last changed then was there before a run at work began; true without one."""
+        return self._state.watched is None or _is_untouched(self._state, self._place(Path(file)), changed)
+
     def judge(self, file: Path | str, data: bytes) -> RecordError | UnconfirmedRecord | None:
         """Return what is wrong with a file if our commands did not write it while a run was at work.
 
@@ -264,8 +268,11 @@ class Ledger:
 
     def _load_watched(self) -> WatchedRun | None:
         """Read the noted files. If the log is missing or broken, behave as if no run were at work."""
-        written, known = self._log.load(), self._digests.load()
-        if written is None or known.at != written.since:
+        written = self._log.load()
+        if written is None:
+            return None
+        known = self._digests.load()
+        if known.at != written.since:
             return None
         return WatchedRun(written.runs, DigestsByPath(known.folders), written.places, known.is_whole)
 

@@ -61,6 +61,8 @@ class Paths:
         self.known_records = private / "records-known.json"
         self.written_records = private / "records-written"
         self.unconfirmed_records = private / "records-unconfirmed.json"
+        # The tasks whose records say that they are done, as long as these stay as they are.
+        self.closed_records = private / "records-closed.json"
         # Unfinished task forms, and texts for agents, one folder for each task.
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"

@@ -14,11 +14,12 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.entities.history import NO_HISTORY, NO_OLDER, Histories, History
+from git_blackbird.model.entities.history import NO_HISTORY, NO_OLDER, ClosedHistory, Histories, History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord, WatchedRun
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.files import load_entry, load_inside, open_folder
+from git_blackbird.storage.closed_index import ClosedIndex
+from git_blackbird.storage.files import SaveError, load_entry, load_inside, open_folder
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
@@ -52,6 +53,7 @@ class RunStore:
     def __init__(self, paths: Paths, ledger: Ledger | None = None) -> None:
         self._paths = paths
         self._ledger = ledger or Ledger(paths)
+        self._closed = ClosedIndex(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
         # What was read last while runs were at work, the first of which began at that time.
@@ -84,10 +86,21 @@ class RunStore:
         cached = self._cached.get(task_id)
         if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
+        folder = f"{self._paths.runs}/{task_id}"
+        if sweep is not None and self._is_closed(task_id, folder):
+            history: History = ClosedHistory(partial(self._load_folder, folder, task_id, sweep.later))
+        else:
+            history = self._load_folder(folder, task_id, sweep)
         if changed and not history.faults and _is_settled(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
+
+    def _is_closed(self, task_id: TaskId, folder: str) -> bool:
+        """Whether the records of a task are known to say that it is done, and were ours to write."""
+        if self._ledger.names_any(folder):
+            return False
+        newest = self._closed.find(task_id)
+        return newest is not None and self._ledger.is_untouched(f"{folder}/{newest.name}", newest.changed)
 
     def _older(self, first: Run) -> tuple[Run, ...]:
         """Read what was left out: the runs of a task before the first that was read."""
@@ -110,6 +123,15 @@ class RunStore:
         with gc_paused(), self._sweep() as sweep:
             histories = self._updated(Histories({}, {}), self._folders(), sweep, between)
         self._last = None if sweep.watched is None else (sweep.watched.since, histories)
+        return histories
+
+    def histories_kept(self) -> Histories:
+        """Return the same, and save which tasks are closed, so that the next call need not read those."""
+        is_first, began = not self._cached, time.time_ns()
+        histories = self.histories()
+        if is_first:
+            with contextlib.suppress(SaveError):  # without room they are read again
+                self._closed.keep(histories, began)
         return histories
 
     def histories_again(self) -> Histories:
@@ -249,6 +271,11 @@ class _Sweep(NamedTuple):
     runs: int | None
     own_ids: "_OwnIds"
     watched: WatchedRun | None
+
+    @property
+    def later(self) -> "_Sweep":
+        """The same, once that folder is closed."""
+        return self._replace(runs=None)
 
 
 class _Folder(NamedTuple):

@@ -51,7 +51,7 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     """
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
-        histories = workspace.store.records.histories()
+        histories = workspace.store.records.histories_kept()
         for run in _lost_runs(workspace, histories.open, scope):
             _close_lost(workspace, ui, run, scope)
         if not scope.busy:
@@ -98,7 +98,7 @@ def _settle(workspace: Workspace) -> None:
     forget_config(workspace)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
-            settle_plan(workspace, transaction)
+            settle_plan(transaction)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:

@@ -96,7 +96,7 @@ class WorktreeWatcher:
         overview = build_overview(self.workspace, state)
         self._picture = ViewState(state, overview, _takers(state, overview.approving))
         self._under_review = tuple(
-            task_id for task_id, history in state.histories.items() if history.is_under_review
+            task_id for task_id, history in state.open_histories.items() if history.is_under_review
         )
         return self._picture
 

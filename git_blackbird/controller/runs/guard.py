@@ -229,7 +229,7 @@ def _check_plan(
     return describe_changes(parse_plan(known, "the plan before the run"), after), None
 
 
-def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
+def settle_plan(transaction: Transaction) -> None:
     """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
 
     For when no agent works: a crash just after a record was closed leaves such a copy behind.

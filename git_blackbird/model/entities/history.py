@@ -133,6 +133,31 @@ NO_HISTORY = History()
 """The history of a task without runs."""
 
 
+class ClosedHistory(History):
+    """The history of a task that is known to be closed; its records are read once they are asked for."""
+
+    def __init__(self, read: Callable[[], History]) -> None:
+        self.__dict__["_read"] = read
+
+    @cached_property
+    def _history(self) -> History:
+        read: Callable[[], History] = self.__dict__["_read"]
+        return read()
+
+    is_closed = True
+    faults = unconfirmed = ()
+
+    @property
+    def recent(self) -> tuple[Run, ...]:
+        """The latest run that counts, and what came after it."""
+        return self._history.recent
+
+    @property
+    def older(self) -> Callable[[], tuple[Run, ...]]:
+        """Read the other runs."""
+        return self._history.older
+
+
 class Histories(dict[TaskId, History]):
     """The runs of many tasks; those in ``open`` are not closed: of a large plan the few."""
 
