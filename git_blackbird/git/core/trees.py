@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 DIRECTORY = 0o040000
 SUBMODULE = 0o160000
 REGULAR = 0o100644
-_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_ENTRY = re.compile(rb"0*([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_DIRECTORY_MODE = b"%o" % DIRECTORY
 
 
 class TreeEntry(NamedTuple):
@@ -30,6 +31,9 @@ class TreeEntry(NamedTuple):
 
 Tree = Mapping[bytes, TreeEntry]
 Edits = Mapping[bytes, TreeEntry | None]
+# A tree as it is in its object, since of a wide one few entries are looked at: mode and raw id, by name.
+_Row = tuple[bytes, bytes]
+_Rows = Mapping[bytes, _Row]
 
 
 class TreeStore:
@@ -37,7 +41,7 @@ class TreeStore:
 
     def __init__(self, repo: Repository) -> None:
         self.objects: pygit2.Repository = open_libgit2(repo)
-        self._seen: dict[str, Tree] = {}
+        self._seen: dict[str, _Rows] = {}
 
     def __contains__(self, oid: str) -> bool:
         """Whether the repository has this object, and with it what it is made of."""
@@ -45,6 +49,9 @@ class TreeStore:
 
     def load(self, oid: str) -> Tree:
         """Return the entries of one tree. Raises UnusableError if there is no such tree."""
+        return {name: _entry(row) for name, row in self._load(oid).items()}
+
+    def _load(self, oid: str) -> _Rows:
         known = self._seen.get(oid)
         if known is None:
             known = self._seen[oid] = _parse(self._raw(oid))
@@ -52,49 +59,51 @@ class TreeStore:
 
     def save(self, tree: Tree) -> str:
         """Write one tree and return its id. Raises UnusableError if the repository cannot be written."""
+        return self._save({name: _row(entry) for name, entry in tree.items()})
+
+    def _save(self, rows: _Rows) -> str:
         import pygit2  # noqa: PLC0415 - loaded by now
 
         try:
-            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(tree)))
+            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(rows)))
         except (OSError, pygit2.GitError) as error:
             raise UnusableError(
                 f"cannot write to {self.objects.path}: {error}", hint="make room or make it writable"
             ) from error
-        self._seen[oid] = dict(tree)
+        self._seen[oid] = rows
         return oid
 
     def entry(self, oid: str, path: bytes) -> TreeEntry | None:
         """Return the entry of the tree ``oid`` at ``path``; None if there is none or it is a directory."""
         *parents, name = path.split(b"/")
-        tree = self.load(oid)
+        rows = self._load(oid)
         for parent in parents:
-            inner = tree.get(parent)
-            if inner is None or inner.mode != DIRECTORY:
+            below = _directory(rows.get(parent))
+            if below is None:
                 return None
-            tree = self.load(inner.oid)
-        there = tree.get(name)
-        return None if there is None or there.mode == DIRECTORY else there
+            rows = self._load(below)
+        row = rows.get(name)
+        return None if row is None or row[0] == _DIRECTORY_MODE else _entry(row)
 
     def without(self, oid: str, names: Iterable[bytes]) -> str:
         """Write the tree ``oid`` without the entries of these names at its top."""
-        top, left_away = self.load(oid), set(names)
-        remaining = {name: entry for name, entry in top.items() if name not in left_away}
-        return oid if len(remaining) == len(top) else self.save(remaining)
+        top, left_away = self._load(oid), set(names)
+        if top.keys().isdisjoint(left_away):
+            return oid
+        return self._save({name: row for name, row in top.items() if name not in left_away})
 
     def changed_paths(self, base: str, head: str) -> Iterator[bytes]:
         """Return every path at which the two trees differ, unordered."""
         pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
         while pending:
             prefix, old, new = pending.pop()
-            before, after = (self.load(oid) if oid is not None else {} for oid in (old, new))
-            for name in before.keys() | after.keys():
+            before, after = (self._load(oid) if oid is not None else {} for oid in (old, new))
+            for name in {name for name, _ in before.items() ^ after.items()}:
                 sides = before.get(name), after.get(name)
-                if sides[0] == sides[1]:
-                    continue
-                below = [entry.oid if entry and entry.mode == DIRECTORY else None for entry in sides]
+                below = [_directory(row) for row in sides]
                 if any(below):
                     pending.append((prefix + name + b"/", below[0], below[1]))
-                if any(entry and entry.mode != DIRECTORY for entry in sides):
+                if any(row and row[0] != _DIRECTORY_MODE for row in sides):
                     yield prefix + name
 
     def edited(self, oid: str, edits: Edits) -> str:
@@ -104,29 +113,30 @@ class TreeStore:
         files only. The paths to set must not lie under one another. Empty directories disappear.
         """
         by_directory = _by_directory(edits)
-        before: dict[bytes, Tree] = {b"": self.load(oid)}
+        before: dict[bytes, _Rows] = {b"": self._load(oid)}
         for directory in filter(None, by_directory):
             above, _, name = directory.rpartition(b"/")
-            there = before[above].get(name)
-            before[directory] = self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
+            below = _directory(before[above].get(name))
+            before[directory] = {} if below is None else self._load(below)
         # Deepest first and without recursion, because paths can be very deep.
-        finished: dict[bytes, dict[bytes, Tree]] = {}
-        tree: Tree = {}
+        finished: dict[bytes, dict[bytes, _Rows]] = {}
+        rows: _Rows = {}
         for directory in reversed(by_directory):
-            tree = self._directories_edited(before[directory], finished.pop(directory, {}))
-            tree = _files_edited(tree, by_directory[directory])
+            rows = self._directories_edited(before[directory], finished.pop(directory, {}))
+            rows = _files_edited(rows, by_directory[directory])
             above, _, name = directory.rpartition(b"/")
-            finished.setdefault(above, {})[name] = tree
-        return self.save(tree)
+            finished.setdefault(above, {})[name] = rows
+        return self._save(rows)
 
-    def _directories_edited(self, tree: Tree, finished: Mapping[bytes, Tree]) -> Tree:
+    def _directories_edited(self, rows: _Rows, finished: Mapping[bytes, _Rows]) -> _Rows:
         """Put finished directories into their parents; an empty one is removed."""
-        result = dict(tree)
+        if not finished:
+            return rows
+        result = dict(rows)
         for name, inner in finished.items():
-            there = result.get(name)
             if inner:
-                result[name] = TreeEntry(DIRECTORY, self.save(inner))
-            elif there is not None and there.mode == DIRECTORY:
+                result[name] = _DIRECTORY_MODE, bytes.fromhex(self._save(inner))
+            elif _directory(result.get(name)) is not None:
                 del result[name]
         return result
 
@@ -146,9 +156,22 @@ class TreeStore:
 
 # The end of one run is the beginning of the next: most often both have been parsed.
 @lru_cache(maxsize=8)
-def _parse(raw: bytes) -> Tree:
-    entries = _ENTRY.findall(raw)
-    return {name: TreeEntry(int(mode, 8), inner.hex()) for mode, name, inner in entries}
+def _parse(raw: bytes) -> _Rows:
+    return {name: (mode, oid) for mode, name, oid in _ENTRY.findall(raw)}
+
+
+def _entry(row: _Row) -> TreeEntry:
+    mode, oid = row
+    return TreeEntry(int(mode, 8), oid.hex())
+
+
+def _row(entry: TreeEntry) -> _Row:
+    return b"%o" % entry.mode, bytes.fromhex(entry.oid)
+
+
+def _directory(row: _Row | None) -> str | None:
+    """Return the tree that an entry is; None if it is another or none."""
+    return None if row is None or row[0] != _DIRECTORY_MODE else row[1].hex()
 
 
 def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, TreeEntry | None]]:
@@ -162,29 +185,26 @@ def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, TreeEntry | None]]:
     return result
 
 
-def _files_edited(tree: Tree, edits: Edits) -> Tree:
-    result = dict(tree)
+def _files_edited(rows: _Rows, edits: Edits) -> _Rows:
+    result = dict(rows)
     for name, entry in edits.items():
-        there = result.get(name)
         if entry is not None:
-            result[name] = entry
-        elif there is not None and there.mode != DIRECTORY:
+            result[name] = _row(entry)
+        elif name in result and result[name][0] != _DIRECTORY_MODE:
             del result[name]
     return result
 
 
-def _render(tree: Tree) -> bytes:
+def _render(rows: _Rows) -> bytes:
     """Serialize entries in git's order, in which a directory's name ends with a slash."""
 
-    def place(item: tuple[bytes, TreeEntry]) -> bytes:
-        name, entry = item
-        return name + b"/" if entry.mode == DIRECTORY else name
+    def place(item: tuple[bytes, _Row]) -> bytes:
+        name, row = item
+        return name + b"/" if row[0] == _DIRECTORY_MODE else name
 
-    parts = (
-        b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid))
-        for name, entry in sorted(tree.items(), key=place)
+    return b"".join(
+        [b"%b %b\0%b" % (mode, name, oid) for name, (mode, oid) in sorted(rows.items(), key=place)]
     )
-    return b"".join(parts)
 
 
 def parents(path: bytes) -> Iterable[bytes]:
