@@ -37,8 +37,8 @@ from git_blackbird.storage.written_log import WrittenLog
 
 _REMOVED = ""
 # What a run pays to find what was written beside it, and each second that its agent works.
-_LOOKS_OF_A_RUN = 100
-_LOOKS_OF_A_SECOND = 2000
+_LOOKS_OF_A_RUN = 50
+_LOOKS_OF_A_SECOND = 1000
 P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
 
