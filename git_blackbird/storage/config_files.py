@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ _SECTIONS = {name.lower().rpartition(".")[0] for name in KEYS}
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
     """Return ``~/.blackbird/config.json``; None without a HOME."""
     home = environ.get("HOME")
-    return Path(home) / ".blackbird" / "config.json" if home else None
+    return _in_home(home) if home else None
+
+
+@lru_cache(maxsize=4)
+def _in_home(home: str) -> Path:
+    return Path(home, ".blackbird", "config.json")
 
 
 def load_layer(

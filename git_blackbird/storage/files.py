@@ -245,9 +245,11 @@ def write_private(path: Path, data: bytes) -> None:
 
     Raises SaveError.
     """
+    temporary = path.with_name(_temporary_name(path))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_and_rename(path.with_name(_temporary_name(path)), path, data, 0o600, is_durable=False)
+        if not os.path.lexists(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        _write_and_rename(temporary, path, data, 0o600, is_durable=False)
     except OSError as error:
         raise SaveError(path, error) from error
 
@@ -269,9 +271,10 @@ def sweep_temporaries(paths: Paths) -> int:
     if paths.state.is_symlink() or paths.tmp.is_symlink() or not paths.tmp.is_dir():
         return 0
     count = 0
-    for path in paths.tmp.glob("*.tmp"):
+    for name in os.listdir(paths.tmp):
         # An agent may have put something else there.
         with contextlib.suppress(OSError):
-            path.unlink()
-            count += 1
+            if name.endswith(".tmp"):
+                (paths.tmp / name).unlink()
+                count += 1
     return count

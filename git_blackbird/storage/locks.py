@@ -233,10 +233,10 @@ def _unusable(path: Path, error: OSError) -> UnusableError:
 
 def _open(path: Path) -> int:
     for _ in range(_TRIES):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A process that releases a session may be removing the folder right now.
+        # There is no folder yet, or a process that releases a session is removing it right now.
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path.parent.mkdir(parents=True, exist_ok=True)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 

@@ -123,12 +123,18 @@ class Paths:
 
         For obstacles that an agent created during the run ``name``. Raises OSError.
         """
-        here = self.state_root
-        for step in folder.relative_to(self.state_root).parts:
-            here = here / step
-            if os.path.lexists(here) and not stat.S_ISDIR(here.lstat().st_mode):
+        for here in reversed([folder, *folder.parents]):
+            if len(here.parts) > len(self.state_root.parts) and not _is_free(here):
                 return here, here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
         return None
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether there is a folder or nothing at all."""
+    try:
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    except OSError:
+        return True
 
 
 def _check_name(task_id: TaskId, what: str) -> None:
@@ -165,7 +171,8 @@ def _make_one(folder: str) -> None:
     try:
         kind = os.lstat(folder).st_mode
     except FileNotFoundError:
-        Path(folder).mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)  # noqa: PTH102  # for every file that is written
         return
     if not stat.S_ISDIR(kind):
         what = "a symbolic link" if stat.S_ISLNK(kind) else "a file"

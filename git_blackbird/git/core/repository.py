@@ -216,7 +216,7 @@ def signature(path: str | Path) -> tuple[int, ...]:
 
 def open_libgit2(repo: Repository) -> "pygit2.Repository":
     """Return the repository as libgit2 has it, for trees and references. Raises UnusableError."""
-    packs = signature(repo.common_dir / "objects" / "pack")
+    packs = signature(f"{repo.common_dir}/objects/pack")
     return _opened(repo.git_dir, threading.get_ident(), packs)
 
 

@@ -58,11 +58,11 @@ def mark_active(repo: Repository) -> None:
     """
     marker = _marker(repo)
     while True:
-        marker.parent.mkdir(parents=True, exist_ok=True)
-        # A run ending in another worktree may just have removed the folder.
+        # There is no folder yet, or a run ending in another worktree has just removed it.
         with contextlib.suppress(FileNotFoundError):
             marker.touch()
             return
+        marker.parent.mkdir(parents=True, exist_ok=True)
 
 
 def unmark_active(repo: Repository) -> None:
@@ -70,9 +70,10 @@ def unmark_active(repo: Repository) -> None:
 
     Raises OSError.
     """
-    if not _marker(repo).exists():
+    marker = _marker(repo)
+    if not marker.exists():
         return
-    _marker(repo).unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
     _sweep_markers(repo)
     active = repo.common_dir / _ACTIVE
     try:

@@ -297,11 +297,13 @@ class _Lock:
 
 def _sweep(private: Path, purpose: str) -> None:
     """Remove the folders of killed processes."""
-    for left in private.glob("*.*"):
+    for name in os.listdir(private):
+        kind, point, _ = name.partition(".")
         # What others are called tells which index lock is ours, or belongs to a process that outlives us.
-        is_working_copy = left.name.partition(".")[0] in _WORKING_COPIES
-        if not is_working_copy and not left.name.startswith(f"{purpose}."):
+        is_working_copy = kind in _WORKING_COPIES
+        if not point or not (is_working_copy or kind == purpose):
             continue
+        left = private / name
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             is_old = time.time() - left.stat().st_mtime > _STALE_SECONDS
             with contextlib.closing(_Lock(left, waits=False)) as lock:

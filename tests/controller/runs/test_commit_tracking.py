@@ -50,4 +50,4 @@ def test_a_mark_that_cannot_be_made_is_said_and_the_run_goes_on(planned: Path) -
     person = Person()
     assert execute(planned, person).reason is StopReason.COMPLETED
     (run,) = runs_of(planned, "a")
-    assert person.notices() == [f"commits of run {run.id} may be attributed to a person: File exists"]
+    assert person.notices() == [f"commits of run {run.id} may be attributed to a person: Not a directory"]
