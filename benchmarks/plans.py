@@ -13,7 +13,7 @@ from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.plan_file import render_plan
-from git_blackbird.storage.records import render_record
+from git_blackbird.storage.record_file import render_record
 
 PLAN = "blackbird.plan.json"
 _BEGAN = 1_767_323_045 * 10**9

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.storage.files import open_folder
-from git_blackbird.storage.records import ENDING, Found, load_record
+from git_blackbird.storage.record_file import ENDING, Found, load_record
 from git_blackbird.storage.store import Store
 
 

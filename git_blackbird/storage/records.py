@@ -8,25 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.entities.history import NO_HISTORY, NO_OLDER, ClosedHistory, Histories, History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord, WatchedRun
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.closed_index import ClosedIndex
-from git_blackbird.storage.files import SaveError, load_entry, load_inside, open_folder
-from git_blackbird.storage.json_codec import dump_json, load_part
+from git_blackbird.storage.files import SaveError, open_folder
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.record_file import ENDING, Found, load_record, reason_of
 
-_NOTHING: tuple[object, ...] = ((), [], "", {})
-_ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
-ENDING = ".json"
 _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(ENDING)
 _MILLISECOND = 1_000_000
@@ -41,8 +37,6 @@ def noop() -> None:
     """Do nothing."""
 
 
-Found = Run | RecordError | UnconfirmedRecord
-"""The result of reading one record file."""
 ByKind = tuple[tuple[Run, ...], tuple[RecordError, ...], tuple[UnconfirmedRecord, ...]]
 """Usable runs, and the files that cannot be used or do not count."""
 
@@ -233,11 +227,11 @@ class RunStore:
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
-            return History(faults=(RecordError(folder, _reason(error)),))
+            return History(faults=(RecordError(folder, reason_of(error)),))
         try:
             return self._read_folder(_Folder(folder, descriptor, task_id), sweep)
         except OSError as error:
-            return History(faults=(RecordError(folder, _reason(error)),))
+            return History(faults=(RecordError(folder, reason_of(error)),))
         finally:
             os.close(descriptor)
 
@@ -310,56 +304,6 @@ def _is_settled(changed: int) -> bool:
     return time.time_ns() - changed > tick_of(changed)
 
 
-def load_record(ledger: Ledger, path: str, task_id: TaskId, folder: int | None = None) -> Found:
-    """Read one file, possibly in an open folder, that must be a record of this task."""
-    try:
-        data = load_inside(ledger.top, Path(path)) if folder is None else load_entry(ledger.top, path, folder)
-    except OSError as error:
-        return ledger.judge(path, b"") or RecordError(path, _reason(error))
-    try:
-        return ledger.judge(path, data) or _parse_record(path, task_id, data)
-    except ValueError as error:
-        return RecordError(path, _reason(error))
-
-
-def _parse_record(path: str, task_id: TaskId, data: bytes) -> Run:
-    run = load_part(Run, data)
-    if run.task_id != task_id:
-        raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
-    if not path.endswith(f"/{run.id}{ENDING}"):
-        raise ValueError(f"it is of run {run.id!r}, but has another name")
-    return run
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error)
-
-
-def record_path(paths: Paths, run: Run) -> Path:
-    """Return the path of a run's record."""
-    place = paths.review_record if run.is_of_change else paths.record
-    return place(run.task_id, run.id)
-
-
-def render_record(run: Run) -> bytes:
-    """Serialize a record: the Go program's fields in its order, then ours, then unknown ones.
-
-    A field of this program is left out if it is empty; an unknown one stays unchanged.
-    """
-    # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
-    fields = run.model_dump()
-    if run.review_summary is not None:
-        fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
-    return dump_json(_without_nothing(fields, run))
-
-
-def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
-    shown = _ALWAYS | (part.model_extra or {}).keys()
-    return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
-
-
 class _Candidate(NamedTuple):
     """A record's start in milliseconds, as the hex digits that our ids begin with; its name and task."""
 
@@ -424,18 +368,3 @@ def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
         if not _is_own(name, own_ids):
             stamp = _stamp(_changed(folder / name) // _MILLISECOND)
         yield _Candidate(stamp, name, TaskId(folder.name))
-
-
-def unknown_files(paths: Paths, task_id: TaskId) -> list[str]:
-    """List the files in a task's folder whose names are not those of records."""
-    folder = paths.task_runs(task_id)
-    try:
-        with os.scandir(folder) as entries:
-            strays = [
-                entry.path
-                for entry in entries
-                if not entry.name.endswith(".json") and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return []
-    return sorted(strays)

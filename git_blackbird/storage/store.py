@@ -31,7 +31,8 @@ from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import OVERVIEW_NAME, Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
-from git_blackbird.storage.records import RunStore, noop, record_path, render_record
+from git_blackbird.storage.record_file import record_path, render_record
+from git_blackbird.storage.records import RunStore, noop
 
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "

@@ -16,7 +16,8 @@ from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.history import Histories
 from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import RunStore, render_record
+from git_blackbird.storage.record_file import render_record
+from git_blackbird.storage.records import RunStore
 from tests.storage.building import make_layout
 
 TASKS = [TaskId(f"t{number:03}") for number in range(220)]

@@ -13,7 +13,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus
 from git_blackbird.storage.ledger import WatchEnd
-from git_blackbird.storage.records import render_record
+from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.store import Store
 from tests.controller.killing import run_killed
 from tests.storage.building import STAMP, make_layout

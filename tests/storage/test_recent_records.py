@@ -9,7 +9,8 @@ from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.run import RECORDER, Run
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import RunStore, render_record
+from git_blackbird.storage.record_file import render_record
+from git_blackbird.storage.records import RunStore
 from tests.storage.building import make_layout
 
 SECOND = 1_000_000_000

@@ -19,7 +19,8 @@ from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFi
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import RunStore, load_record, render_record, unknown_files
+from git_blackbird.storage.record_file import load_record, render_record, unknown_files
+from git_blackbird.storage.records import RunStore
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout
 from tests.support import examples

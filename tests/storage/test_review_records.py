@@ -8,7 +8,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Dismissal
 from git_blackbird.model.entities.run import RECORDER, Run, RunFields
 from git_blackbird.storage.ledger import Ledger
-from git_blackbird.storage.records import load_record, render_record
+from git_blackbird.storage.record_file import load_record, render_record
 from tests.storage.building import STAMP, make_layout
 
 GO_REVIEW_TEXT = r"""{

@@ -15,7 +15,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.records import record_path
+from git_blackbird.storage.record_file import record_path
 
 
 def is_alive(run: Run) -> bool:

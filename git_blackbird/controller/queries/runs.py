@@ -17,7 +17,7 @@ from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import CHECK_STREAM
-from git_blackbird.storage.records import unknown_files
+from git_blackbird.storage.record_file import unknown_files
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
