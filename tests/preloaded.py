@@ -195,7 +195,7 @@ def _umask() -> int:
 
 def _ignored_signals() -> list[int]:
     every = signal.valid_signals() - _RESTORED
-    return [number for number in every if signal.getsignal(number) == signal.SIG_IGN]
+    return [int(number) for number in every if signal.getsignal(number) == signal.SIG_IGN]
 
 
 def _typed_as(model: T) -> Callable[[Callable[..., Any]], T]:
