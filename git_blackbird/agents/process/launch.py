@@ -17,6 +17,7 @@ from signal import Signals
 
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec, OutputParser
 from git_blackbird.errors import AgentUnavailableError, UnusableError
@@ -220,15 +221,7 @@ class GatedProcess:
         same as ``hurry``. An exception of a callback kills the child and is raised.
         """
         supervisor = _Supervisor(self, reader, limits, on_progress, on_output, hurry)
-        work = asyncio.ensure_future(supervisor.run())
-        is_cancelled = False
-        while not work.done():
-            try:
-                await asyncio.shield(work)
-            except asyncio.CancelledError:
-                supervisor.interrupt(at_once=is_cancelled)
-                is_cancelled = True
-        return work.result()
+        return await finish(supervisor.run(), supervisor)
 
 
 class _Supervisor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import OutputParser, RunRequest
@@ -82,15 +83,7 @@ class RemoteRun:
     ) -> ProcessResult:
         """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
         follower = _Follower(self, reader, limits, on_progress, on_output, hurry)
-        work = asyncio.ensure_future(follower.run())
-        is_cancelled = False
-        while not work.done():
-            try:
-                await asyncio.shield(work)
-            except asyncio.CancelledError:
-                follower.interrupt(at_once=is_cancelled)
-                is_cancelled = True
-        return work.result()
+        return await finish(follower.run(), follower)
 
 
 class _NotSentError(RequestError):
