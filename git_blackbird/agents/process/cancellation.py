@@ -16,7 +16,7 @@ class Interruptible(Protocol):
 
 
 async def finish(work: Coroutine[Any, Any, T], worker: Interruptible) -> T:
-    """Await work to its end; cancelling this interrupts the worker instead, from the second time on at once."""
+    """Await work to its end; cancelling interrupts the worker instead, from the second time on at once."""
     task = asyncio.ensure_future(work)
     is_cancelled = False
     while not task.done():
