@@ -50,13 +50,17 @@ class Limits:
 
 
 class ExitCause(StrEnum):
-    """Why a run is over: it ended, it reached a limit, it was stopped on request, or its machine is gone."""
+    """Why a run is over: it ended, it reached a limit, it was stopped on request, or its machine is gone.
+
+    With ``NOT_STARTED`` its agent never began to work.
+    """
 
     EXITED = "exited"
     WALL_LIMIT = "wall_limit"
     IDLE_LIMIT = "idle_limit"
     INTERRUPTED = "interrupted"
     WORKER_LOST = "worker_lost"
+    NOT_STARTED = "not_started"
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,7 @@ _ENDS = {
     TerminalReason.AGENT_UNAVAILABLE: "its agent was unavailable",
     TerminalReason.SESSION_LOST: "its session was lost",
     TerminalReason.WORKER_LOST: "its worker was lost",
+    TerminalReason.NOT_STARTED: "its agent was not started",
 }
 
 

@@ -1,5 +1,7 @@
 """The connection of a call to its workers: who is there, and what each makes now."""
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,6 +11,10 @@ from git_blackbird.model.base.sanitize import clean_line
 
 if TYPE_CHECKING:
     from distributed import Client
+
+
+_LOOK_SECONDS = 0.5
+_LEAVING_LOOKS = 10
 
 
 @dataclass(frozen=True)
@@ -23,12 +29,28 @@ class WorkerInfo:
 
 @dataclass
 class Connection:
-    """A client of the scheduler, the remote by which files travel, and the workers when last asked."""
+    """A client of the scheduler, the remote by which files travel, and the workers when last asked.
+
+    ``present`` are the names of those that were connected then; ``workers`` are the last that were.
+    """
 
     client: "Client"
     remote: str
     workers: tuple[WorkerInfo, ...] = ()
     dashboard: str | None = None
+    is_away: bool = False
+    present: frozenset[str] = frozenset()
+
+    def news(self) -> str | None:
+        """Say that the scheduler is away, or back; None where that was said or nothing changed."""
+        was_away, self.is_away = self.is_away, self.client.status != "running"
+        if was_away == self.is_away:
+            return None
+        return (
+            "the scheduler is away; runs go on, and this call waits"
+            if self.is_away
+            else "the scheduler is back"
+        )
 
     @property
     def about(self) -> str:
@@ -42,14 +64,27 @@ class Connection:
         """The runs that workers made when they were last asked."""
         return frozenset[str]().union(*(worker.runs for worker in self.workers))
 
+    async def wait_until_left(self, worker: str) -> None:
+        """Wait for a worker that is ending to be gone, for a while: a session there is out of reach then."""
+        for _ in range(_LEAVING_LOOKS):
+            with contextlib.suppress(OSError, TimeoutError):
+                await self.look()
+            if worker not in self.present:
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+
     async def look(self) -> tuple[WorkerInfo, ...]:
-        """Ask which workers are connected. Raises OSError while the scheduler is away."""
+        """Ask which workers are connected. Raises OSError while the scheduler is away.
+
+        After it was started again it is some time until workers are back: until then the last ones are known.
+        """
         scheduler = self.client.scheduler
         if scheduler is None:
             raise OSError("the scheduler is away")
-        found = await scheduler.identity(n_workers=-1)
-        self.workers = tuple(_worker_infos(found))
-        return self.workers
+        found = tuple(_worker_infos(await scheduler.identity(n_workers=-1)))
+        self.present = frozenset(worker.name for worker in found)
+        self.workers = found or self.workers
+        return found
 
 
 def _worker_infos(identity: Mapping[str, Any]) -> list[WorkerInfo]:

@@ -1,6 +1,7 @@
 """A run that a worker makes, followed from its order to what it left."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,9 @@ from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, Pro
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import OutputParser, RunRequest
 from git_blackbird.controller.cluster.connection import Connection
+from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step, write_order
-from git_blackbird.controller.cluster.results import fence_owner, fetch_end
+from git_blackbird.controller.cluster.results import fetch_end
 from git_blackbird.controller.cluster.worker import AGENT, make_here, resource_of, stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
@@ -21,11 +23,11 @@ from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, 
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
+from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.views.events import RunPlaced
 
@@ -116,6 +118,9 @@ class _Follower:
         self._order: RunOrder | None = None
         self._fault: str | None = None
         self._is_refused = False
+        # Whether nobody may begin the run any more.
+        self._is_given_up = False
+        self._remote_fault: str | None = None
         self._missing_since: float | None = None
         self._stopping_since: float | None = None
 
@@ -233,16 +238,22 @@ class _Follower:
             await asyncio.wait(tasks, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             wake.cancel()
             self._wake.clear()
+            if (text := self._connection.news()) is not None:
+                inform(self._remote.context.ui, text)
             if self._is_interrupted and await self._is_left():
                 return None
-            if waiting.done():
-                end = await self._look_for_end()
-                if end is not None:
-                    return end
-                if await self._is_lost():
-                    if not await self._is_ordered_again():
-                        return None
-                    waiting = asyncio.ensure_future(self._ordered())
+            if not waiting.done():
+                if await self._waits_in_vain():
+                    return None
+                continue
+            end = await self._look_for_end()
+            if end is not None:
+                return end
+            # While the remote is away nobody knows who has the run.
+            if self._remote_fault is None and await self._is_nobodys():
+                if not await self._is_ordered_again():
+                    return None
+                waiting = asyncio.ensure_future(self._ordered())
 
     async def _ordered(self) -> None:
         """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
@@ -259,16 +270,27 @@ class _Follower:
     async def _is_ordered_again(self) -> bool:
         """Order a run once more that no worker has begun: a scheduler that is lost forgets its queue."""
         remote = self._remote
-        if self._order is None or self._is_refused or remote.worker is not None:
+        if self._order is None or self._is_refused or await self._owner() is not None:
             return False
-        workspace, address = remote.context.workspace, self._connection.remote
-        remote.worker = await run_in_thread(lambda: fence_owner(workspace, remote.run, address))
-        if remote.worker is not None:
+        if await self._waits_in_vain():
             return False
         self._tell(f"{remote.run.task_id}: no worker has it; it is ordered again")
         self._missing_since = None
         self._submit(self._order)
         return True
+
+    async def _owner(self) -> str | None:
+        """Return the worker that has begun the run, of which home may not have heard; None while none has.
+
+        Raises GitError.
+        """
+        remote = self._remote
+        if remote.worker is None:
+            workspace, address = remote.context.workspace, self._connection.remote
+            has_it = await run_in_thread(lambda: owner(workspace, address, remote.run.id))
+            self._is_given_up = has_it == HOME
+            remote.worker = None if has_it == HOME else has_it
+        return remote.worker
 
     async def _is_left(self) -> bool:
         """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""
@@ -281,23 +303,16 @@ class _Follower:
         return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
 
     async def _given_up(self) -> bool:
-        """Claim the run, so that no worker starts its agent; false where one has."""
-        if self._remote.worker is not None:
-            return False
-        repo, now = self._remote.context.workspace.repo, self._remote.context.workspace.environment.now()
-
-        def claim() -> bool:
-            mine = commit_of(repo, TreeStore(repo).save({}), (), f"home {now}\n", now // _SECOND)
-            try:
-                push(repo, self._connection.remote, {self._refs.fence: mine}, {self._refs.fence: ""})
-            except GitError:
-                return False
-            return True
-
-        is_ours = await run_in_thread(claim)
-        if is_ours and self._future is not None:
-            await self._future.cancel()
-        return is_ours
+        """Claim the run, so that no worker starts its agent; false where one has, or nobody can know."""
+        if self._is_given_up or self._remote.worker is not None:
+            return self._is_given_up
+        workspace, run_id = self._remote.context.workspace, self._remote.run.id
+        with contextlib.suppress(FencedError, GitError):
+            await run_in_thread(lambda: claim(workspace, self._connection.remote, run_id, HOME))
+            self._is_given_up = True
+            if self._future is not None:
+                await self._future.cancel()
+        return self._is_given_up
 
     async def _ask_to_stop(self) -> None:
         from distributed import Event  # noqa: PLC0415 - loaded by now
@@ -309,10 +324,28 @@ class _Follower:
     async def _look_for_end(self) -> RunEnd | None:
         workspace, run = self._remote.context.workspace, self._remote.run
         try:
-            return await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
+            end = await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
         except GitError as error:
-            self._tell(f"the remote does not answer: {error.message}")
+            # Git may have met a worktree that is just being made: once is no fault of the remote.
+            if self._remote_fault is not None and error.message != self._remote_fault:
+                self._tell(f"the remote does not answer: {error.message}")
+            self._remote_fault = error.message if self._remote_fault is not None else ""
             return None
+        self._remote_fault = None
+        return end
+
+    async def _waits_in_vain(self) -> bool:
+        """Whether the run is for one worker, which has not begun it and is not there."""
+        remote = self._remote
+        if remote.pinned is None or remote.worker is not None or not await self._is_lost():
+            return False
+        if remote.pinned in self._connection.present:
+            return False
+        self._fault = f"worker {remote.pinned}, which has its session, is not connected"
+        return True
+
+    async def _is_nobodys(self) -> bool:
+        return (self._is_refused and await self._owner() is None) or await self._is_lost()
 
     async def _is_lost(self) -> bool:
         """Whether no worker that is connected makes the run, for a while."""
@@ -331,30 +364,41 @@ class _Follower:
 
     async def _result(self, end: RunEnd | None) -> ProcessResult:
         remote, run = self._remote, self._remote.run
-        workspace = remote.context.workspace
-        if end is None and remote.worker is None and not self._is_interrupted:
-            # Home may have been killed before it heard who has the run.
-            owner = await run_in_thread(lambda: fence_owner(workspace, run, self._connection.remote))
-            remote.worker = owner
-        seconds = self._seconds
         if end is not None:
             remote.has_ended, remote.worker = True, end.worker
+            remote.fields = RunFields(cluster=True, worker=end.worker)
+            return await self._result_of(end)
+        is_open = not self._is_interrupted and await self._owner() is None
         remote.fields = RunFields(cluster=True, worker=remote.worker)
-        if end is not None and end.result is not None:
-            for note in end.notes:
-                warn(remote.context.ui, note, run.task_id)
-            # Of one that was taken up only the worker knows how long it took.
-            return end.result if remote.is_ordered else replace(end.result, duration_seconds=seconds)
-        if end is not None:
-            return _refused(end.fault or "", end.hint, seconds)
+        if self._is_given_up or (is_open and await self._given_up()):
+            why = "no worker has it" if self._fault is None else f"no worker has it: {self._fault}"
+            if self._is_interrupted:
+                return _unended(ExitCause.NOT_STARTED, AgentResult(error=why), self._seconds)
+            hint = None if remote.pinned is None else restart_command(run.task_id)
+            return _refused(why, hint, self._seconds)
         if self._is_interrupted:
-            return _unended(ExitCause.INTERRUPTED, AgentResult(), seconds)
-        reading = self._reader.finish(None, "")
-        gone = f"no worker has it: {self._fault}" if self._fault else "no worker has it"
-        if remote.worker is not None:
-            gone = f"worker {remote.worker} is gone"
+            return _unended(ExitCause.INTERRUPTED, AgentResult(), self._seconds)
+        gone = "no worker has it" if remote.worker is None else f"worker {remote.worker} is gone"
         warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
-        return _unended(ExitCause.WORKER_LOST, reading, seconds)
+        return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
+
+    async def _result_of(self, end: RunEnd) -> ProcessResult:
+        """Return what an end means here, where its worker may have been stopped by somebody else."""
+        remote, run = self._remote, self._remote.run
+        ui = remote.context.ui
+        for note in end.notes:
+            warn(ui, note, run.task_id)
+        if end.result is None and not end.is_set_up:
+            log = remote.context.workspace.paths.setup_log(run.task_id)
+            reading = AgentResult(error=end.fault, refusal_hint=f"its output: {log}")
+            return _unended(ExitCause.NOT_STARTED, reading, self._seconds)
+        if end.result is None:
+            return _refused(end.fault or "", end.hint, self._seconds)
+        if end.result.cause is ExitCause.INTERRUPTED and not self._is_interrupted:
+            warn(ui, f"{run.task_id}: worker {end.worker} was stopped; run {run.id} is paused", run.task_id)
+            await self._connection.wait_until_left(end.worker)
+            return replace(end.result, cause=ExitCause.WORKER_LOST)
+        return end.result
 
 
 def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:

@@ -56,7 +56,7 @@ class RunOrder:
 class RunEnd:
     """How a run ended on a worker; without ``result`` its agent was not started, for the reason in ``fault``.
 
-    ``notes`` are for its record.
+    ``is_set_up``: that was not because its worktree could not be set up. ``notes`` are for its record.
     """
 
     worker: str
@@ -64,6 +64,7 @@ class RunEnd:
     fault: str | None = None
     hint: str | None = None
     notes: tuple[str, ...] = ()
+    is_set_up: bool = True
 
 
 _ORDER, _END, _STEP = TypeAdapter(RunOrder), TypeAdapter(RunEnd), TypeAdapter(Progress)

@@ -13,6 +13,7 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import child_environ
+from git_blackbird.controller.cluster.fence import FencedError, claim
 from git_blackbird.controller.cluster.orders import (
     RunEnd,
     RunOrder,
@@ -28,7 +29,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.runs.agent_process import scratch_dir
 from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.worktree_setup import SetUp, Slots, set_up_worktree
+from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slots, set_up_worktree
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError, revisions
 from git_blackbird.git.core.repository import Repository, head, start_repository, without_git_env
@@ -56,14 +57,10 @@ from git_blackbird.model.views.events import Event
 from git_blackbird.storage.files import write_private
 
 T = TypeVar("T")
-FILES, END, STDOUT, STDERR = b"files", b"end.json", b"stdout", b"stderr"
+FILES, END, STDOUT, STDERR, SETUP = b"files", b"end.json", b"stdout", b"stderr", b"setup.log"
 _SECOND = 1_000_000_000
 _AGAIN_SECONDS = 5.0
 _SELF = "blackbird-worker"
-
-
-class FencedError(RequestError):
-    """The run was started before, or given up: no agent starts for it."""
 
 
 @dataclass
@@ -145,13 +142,15 @@ async def make_run(place: RunPlace, state: RunState) -> None:
     order, refs = state.order, RunRefs.of(state.id)
     workspace = await run_in_thread(lambda: place.clone(order.remote, order.settings))
     await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
-    fence = await _until_sent(state, lambda: _raise_fence(workspace, order, refs, place.worker))
+    fence = await _until_sent(state, lambda: claim(workspace, order.remote, state.id, place.worker))
     state.publish("started", place.worker.encode())
     kept = KeptRun(_kept_file(workspace, state.id), order, fence)
     kept.save()
     try:
         linked = await run_in_thread(lambda: _prepare(workspace, order))
         end = await _run_agent(place, workspace.working_in(linked), state)
+    except SetupError as error:
+        end = RunEnd(place.worker, fault=error.message, is_set_up=False)
     except BlackbirdError as error:
         end = RunEnd(place.worker, fault=error.message, hint=error.hint)
     kept.end = await run_in_thread(lambda: _end_commit(workspace, order, end))
@@ -240,24 +239,6 @@ async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
         except GitError as error:
             state.publish("note", f"the remote does not answer, trying again: {error.message}".encode())
             await asyncio.sleep(_AGAIN_SECONDS)
-
-
-def _raise_fence(workspace: Workspace, order: RunOrder, refs: RunRefs, worker: str) -> str:
-    """Claim a run on the remote, and return the commit that says so. Raises FencedError, GitError."""
-    repo, now = workspace.repo, workspace.environment.now()
-    nonce = workspace.environment.random_bits(64)
-    empty = TreeStore(repo).save({})
-    mine = commit_of(repo, empty, (), f"{worker} {nonce:016x}\n", now // _SECOND)
-    try:
-        push(repo, order.remote, {refs.fence: mine}, {refs.fence: ""})
-    except GitError:
-        # It may have arrived though its answer did not.
-        there = list_refs(repo, order.remote, refs.fence).get(refs.fence)
-        if there is None:
-            raise
-        if there != mine:
-            raise FencedError(f"run {order.request.run_id} was started before, or given up") from None
-    return mine
 
 
 def _folder(workspace: Workspace, order: RunOrder) -> Path:
@@ -379,9 +360,9 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
         at = head(linked).commit
         made = () if at is None else (at,)
     entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
-    logs = _logs(workspace, order)
-    for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr)):
-        if log.exists():
+    logs, setup = _logs(workspace, order), workspace.paths.setup_log(TaskId(order.request.task_id))
+    for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr), (SETUP, setup)):
+        if log.exists() and (log != setup or not end.is_set_up):
             entries[name] = _blob(trees, log.read_bytes())
     now = workspace.environment.now() // _SECOND
     message = f"The end of run {order.request.run_id}\n"

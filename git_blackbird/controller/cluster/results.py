@@ -1,11 +1,10 @@
 """Bringing home what a run on a worker left: its files, its logs, and how it ended."""
 
 from git_blackbird.controller.cluster.orders import RunEnd, RunRefs, read_end
-from git_blackbird.controller.cluster.remote_run import END, FILES, STDERR, STDOUT, commit_parts
+from git_blackbird.controller.cluster.remote_run import END, FILES, SETUP, STDERR, STDOUT, commit_parts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import log_paths
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.process import revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
@@ -32,22 +31,13 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
         raise UnusableError(f"{ref} is not the end of a run")
     end = read_end(trees.objects.read(entries[END].oid)[1])
     _write_files(workspace, run, entries[FILES].oid)
-    for name, path in zip((STDOUT, STDERR), log_paths(workspace.paths, run), strict=True):
+    logs = (*log_paths(workspace.paths, run), workspace.paths.setup_log(run.task_id))
+    for name, path in zip((STDOUT, STDERR, SETUP), logs, strict=True):
         if name in entries:
             write_private(path, trees.objects.read(entries[name].oid)[1])
     for commit in made:
         _keep_commits(workspace.repo, run, commit)
     return end
-
-
-def fence_owner(workspace: Workspace, run: Run, remote: str) -> str | None:
-    """Return the worker that has a run; None while none has. Raises GitError."""
-    ref = RunRefs.of(run.id).fence
-    if ref not in list_refs(workspace.repo, remote, ref):
-        return None
-    fetch(workspace.repo, remote, [ref])
-    subject = workspace.repo.git("log", "-1", "--format=%s", *revisions(ref)).out.decode(errors="replace")
-    return subject.rpartition(" ")[0]
 
 
 def _write_files(workspace: Workspace, run: Run, head: str) -> None:

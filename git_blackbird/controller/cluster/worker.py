@@ -238,6 +238,8 @@ async def _stay_connected(host: Host) -> None:
                 Client(options.address, asynchronous=True, set_as_default=False) as client,
             ):
                 host.worker, host.client, said, was_connected = worker, client, "", True
+                # Agents may have ended while it connected.
+                await worker.set_resources(**host.resources())
                 host.say(f"connected to {options.address} as {options.name}")
                 await worker.finished()
                 reason = "the scheduler is away"

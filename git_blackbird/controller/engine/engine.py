@@ -248,6 +248,8 @@ class Engine:
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
+        if run.terminal_reason is TerminalReason.NOT_STARTED:
+            return self._stop_before_start(run, resumed)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(run)
         is_resumed_next = resumed is not None and (
@@ -261,6 +263,21 @@ class Engine:
         if run.status is RunStatus.WAITING_USER:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None
+
+    def _stop_before_start(self, run: Run, resumed: Run | None) -> Stop | None:
+        """Return the stop of a run whose agent was not started; others go on where it was not set up."""
+        if self.is_interrupted:
+            return interrupted_stop(f"before {run.task_id} was started")
+        if resumed is not None:
+            return agent_refused_stop(run)
+        self.pass_over(run.task_id, SetupError(run.error or "", hint=run.way_out))
+        return None
+
+    def pass_over(self, task_id: TaskId, error: SetupError) -> None:
+        """Leave a task whose worktree could not be set up: the others first, and not again in this call."""
+        self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
+        self.not_set_up[task_id] = error
+        self.scope = replace(self.scope, elsewhere=self.scope.elsewhere | {task_id})
 
     async def run_agent(
         self, stopping: str, task_id: TaskId, work: Awaitable[T], what: str = "its agent"

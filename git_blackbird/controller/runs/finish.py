@@ -74,6 +74,10 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
     ``changed``: the worktree is another; ``worked``: the agent's model was at work at all.
     """
     reading = ended.reading
+    if ended.cause is ExitCause.NOT_STARTED:
+        return RunOutcome(
+            RunStatus.FAILED, TerminalReason.NOT_STARTED, SUPERSEDED_BY_UNAVAILABLE, reading.error
+        )
     if ended.cause in LIMIT_REASONS:
         return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
     if reading.refusal is not None:

@@ -60,6 +60,7 @@ _WHY_PAUSED = {
     TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
     TerminalReason.AGENT_UNAVAILABLE: ": its agent is unavailable",
     TerminalReason.WORKER_LOST: ": its worker is gone",
+    TerminalReason.NOT_STARTED: ": its agent was not started",
 }
 
 

@@ -82,6 +82,7 @@ class TerminalReason(StrEnum):
     AGENT_UNAVAILABLE = "agent_unavailable"
     SESSION_LOST = "session_lost"
     WORKER_LOST = "worker_lost"
+    NOT_STARTED = "not_started"
 
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})

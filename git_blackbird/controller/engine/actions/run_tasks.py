@@ -38,7 +38,6 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.locks import TaskLockedError
 
@@ -74,10 +73,7 @@ async def _start(engine: Engine, state: PlanState, task: Task) -> Stop | None:
     except StaleTaskError as error:
         warn(engine.ui, error.message, task.id)
     except SetupError as error:
-        # It is as ready as before: the others first, and not again in this call.
-        engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, task.id))
-        engine.not_set_up[task.id] = error
-        engine.scope = replace(engine.scope, elsewhere=engine.scope.elsewhere | {task.id})
+        engine.pass_over(task.id, error)
     return None
 
 
