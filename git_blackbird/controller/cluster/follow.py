@@ -5,27 +5,25 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
 from git_blackbird.agents.process.logs import open_log
-from git_blackbird.agents.protocol import OutputParser, RunRequest
+from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
-from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step, write_order
+from git_blackbird.controller.cluster.ordering import NotSentError, send_base, submit
+from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step
 from git_blackbird.controller.cluster.results import fetch_end
-from git_blackbird.controller.cluster.worker import AGENT, make_here, resource_of, stop_events, topic_of
+from git_blackbird.controller.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes, log_paths
-from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_paths
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.git.worktree.remote_refs import push, without_login
-from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import Run, RunFields
@@ -38,10 +36,6 @@ _LOOK_SECONDS = 1.0
 _SECOND = 1_000_000_000
 # A worker whose connection broke is back before that, or its machine is away.
 _PATIENCE_SECONDS = 15.0
-# What says where this machine's own programs and files are.
-_OF_THIS_MACHINE = frozenset(
-    {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
-)
 
 
 @dataclass
@@ -86,10 +80,6 @@ class RemoteRun:
         """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
         follower = _Follower(self, reader, limits, on_progress, on_output, hurry)
         return await finish(follower.run(), follower)
-
-
-class _NotSentError(RequestError):
-    """The remote does not take the files of a run."""
 
 
 class _Follower:
@@ -148,10 +138,11 @@ class _Follower:
             if remote.worker is not None:
                 self._show_worker(remote.worker)
             if not remote.is_ordered:
-                self._order = await run_in_thread(self._send_base)
+                send = partial(send_base, remote.context, remote.begin, self._connection.remote, self._limits)
+                self._order = await run_in_thread(send)
                 self._submit(self._order)
             end = await self._end()
-        except _NotSentError as error:
+        except NotSentError as error:
             return _refused(error.message, error.hint, self._seconds)
         finally:
             client.unsubscribe_topic(topic)
@@ -159,46 +150,8 @@ class _Follower:
                 os.close(descriptor)
         return await self._result(end)
 
-    def _send_base(self) -> RunOrder:
-        """Push the files that the agent is to find. Raises _NotSentError, GitError."""
-        remote, workspace = self._remote, self._remote.context.workspace
-        repo, run, now = workspace.repo, remote.run, workspace.environment.now()
-        at = head(repo).commit
-        message = f"What {run.task_id} begins with\n"
-        parents = () if at is None else (at,)
-        base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
-        try:
-            push(repo, self._connection.remote, {self._refs.base: base})
-        except GitError as error:
-            raise _NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
-        applied = workspace.settings.applied
-        settings = tuple(
-            (name, setting.value)
-            for name, setting in applied.items()
-            if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
-        )
-        return RunOrder(
-            without_login(self._connection.remote),
-            base,
-            run.provider,
-            _for_another(remote.begin.request),
-            settings,
-            self._limits,
-            log_bytes(workspace),
-        )
-
     def _submit(self, order: RunOrder) -> None:
-        pinned = self._remote.pinned
-        self._future = self._connection.client.submit(
-            make_here,
-            write_order(order),
-            key=f"blackbird-{self._remote.run.id}",
-            resources={AGENT: 1, resource_of(order.agent): 1},
-            workers=None if pinned is None else [pinned],
-            allow_other_workers=False,
-            retries=0,
-            pure=False,
-        )
+        self._future = submit(self._connection.client, order, self._remote.pinned)
 
     async def _take_message(self, event: tuple[float, Mapping[str, Any]]) -> None:
         _, message = event
@@ -409,8 +362,3 @@ def _refused(why: str, hint: str | None, seconds: float) -> ProcessResult:
     """Return the end of a run in which no agent started."""
     reading = AgentResult(error=why, refusal=AgentFailure.REFUSED, refusal_hint=hint)
     return _unended(ExitCause.EXITED, reading, seconds)
-
-
-def _for_another(request: RunRequest) -> RunRequest:
-    """Return a request without the places of this machine."""
-    return replace(request, folder="", scratch="")

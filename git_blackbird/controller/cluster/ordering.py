@@ -1,0 +1,71 @@
+"""Ordering a run: its files are sent to the remote, and Dask chooses who makes it."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from git_blackbird.agents.process.launch import Limits
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.controller.cluster.orders import RunOrder, RunRefs, write_order
+from git_blackbird.controller.cluster.worker import AGENT, make_here, resource_of
+from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes
+from git_blackbird.errors import RequestError
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.remote_refs import push, without_login
+from git_blackbird.model.config.layers import Layer
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_SECOND = 1_000_000_000
+# What says where this machine's own programs and files are.
+_OF_THIS_MACHINE = frozenset(
+    {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
+)
+
+
+class NotSentError(RequestError):
+    """The remote does not take the files of a run."""
+
+
+def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limits) -> RunOrder:
+    """Push the files that an agent is to find, and return the order. Raises NotSentError."""
+    workspace, run = context.workspace, begin.run
+    repo, now = workspace.repo, workspace.environment.now()
+    at = head(repo).commit
+    message = f"What {run.task_id} begins with\n"
+    parents = () if at is None else (at,)
+    base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
+    try:
+        push(repo, remote, {RunRefs.of(run.id).base: base})
+    except GitError as error:
+        raise NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
+    settings = tuple(
+        (name, setting.value)
+        for name, setting in workspace.settings.applied.items()
+        if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
+    )
+    request = _for_another(begin.request)
+    return RunOrder(
+        without_login(remote), base, run.provider, request, settings, limits, log_bytes(workspace)
+    )
+
+
+def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any]":
+    """Let a worker that can start the agent make the run, or the one that it is ``pinned`` to."""
+    return client.submit(
+        make_here,
+        write_order(order),
+        key=f"blackbird-{order.request.run_id}",
+        resources={AGENT: 1, resource_of(order.agent): 1},
+        workers=None if pinned is None else [pinned],
+        allow_other_workers=False,
+        retries=0,
+        pure=False,
+    )
+
+
+def _for_another(request: RunRequest) -> RunRequest:
+    """Return a request without the places of this machine."""
+    return replace(request, folder="", scratch="")
