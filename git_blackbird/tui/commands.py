@@ -33,7 +33,6 @@ from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews,
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
@@ -112,7 +111,7 @@ class Commands:
         state = self._app.view_state
         view = None if state is None else state.view(task)
         if view is not None and view.pending is not None and view.pending.run is not None:
-            return OWED_WORDS[view.pending.kind].format(run=view.pending.run.id)
+            return view.pending.words
         return None if view is None or view.to_review is None else next_verdict(view.to_review)
 
     async def _change(self, change: Callable[[Workspace], StatusChange]) -> None:

@@ -112,6 +112,11 @@ def test_a_worker_that_is_ended_by_hand_ends_nobody_elses_work(
     assert f"{places['two']}: worker two was stopped" in said
     statuses = trial.statuses()
     assert statuses.pop(places["two"]) == "waiting_user"
+    waits = trial.expect(0, "status")
+    assert "paused: worker two was lost" in waits
+    assert (
+        f"once that worker is back; git blackbird restart {places['two']} starts it anew elsewhere" in waits
+    )
     assert set(statuses.values()) == {"done"}
 
 
@@ -132,3 +137,51 @@ def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
     assert trial.statuses() == {"a": "todo", "b": "done", "c": "done"}
     trial.configure({"worktree.setup": "true"})
     trial.expect(0, "execute", "--no-input")
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (("local:3",), "local:3 is for `execute --cluster`, which starts workers itself"),
+        (("",), "a worker needs the address of a scheduler, such as tcp://HOST:8786"),
+        (("tcp://127.0.0.1:1", "--name", "a/b"), '"a/b" cannot be a worker\'s name'),
+        (("tcp://127.0.0.1:1", "--name", ""), '"" cannot be a worker\'s name'),
+        (("tcp://127.0.0.1:1", "--dir", "."), "is in the worktree"),
+    ],
+)
+def test_a_worker_that_cannot_be_is_refused_at_once(repo: Path, args: tuple[str, ...], reason: str) -> None:
+    assert reason in Trial(repo).expect(ExitCode.USAGE, "worker", *args)
+
+
+def test_a_worker_whose_folder_cannot_be_made_says_so(repo: Path) -> None:
+    said = Trial(repo).expect(ExitCode.UNUSABLE, "worker", "tcp://127.0.0.1:1", "--dir", "/proc/worker")
+    assert said.startswith("fatal: cannot make the folder /proc/worker: ")
+
+
+def test_a_file_for_tls_that_is_missing_is_named(repo: Path) -> None:
+    git(repo, "remote", "add", "origin", "elsewhere")
+    trial = Trial(repo, {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": "ca.pem"})
+    trial.plan({"a": ()})
+    for command in (
+        ("execute", "--no-input", "--cluster", "tls://127.0.0.1:1"),
+        ("worker", "tls://127.0.0.1:1", "--dir", str(repo.parent / "worker")),
+    ):
+        said = trial.expect(ExitCode.UNUSABLE, *command)
+        assert "ca.pem is not there, which is distributed.comm.tls.ca-file in Dask's configuration" in said
+
+
+def test_a_host_that_is_not_known_is_named_at_once(repo: Path) -> None:
+    git(repo, "remote", "add", "origin", "elsewhere")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", "tcp://no.such.invalid:1")
+    assert "fatal: the cluster at tcp://no.such.invalid:1 cannot be used: the host no.such.invalid" in said
+
+
+def test_workers_here_need_no_certificates(repo: Path, tmp_path: Path) -> None:
+    trial = Trial(repo, {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"})
+    trial.plan({"a": ()})
+    trial.command(agent(tmp_path))
+    (tmp_path / "go").touch()
+    trial.expect(0, "execute", "--no-input", "--cluster", "local:1")
+    assert trial.statuses() == {"a": "done"}

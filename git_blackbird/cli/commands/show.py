@@ -29,7 +29,6 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.reviews import merged_or_none
 
 
@@ -139,7 +138,7 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
     if view.pending is not None:
-        yield OWED_WORDS[view.pending.kind].format(run=view.pending.run_id)
+        yield view.pending.words
         for question in view.pending.questions:
             yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
         if reason := decision_reason(view.pending):

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.cluster.extra import require_extra
+from git_blackbird.controller.cluster.extra import LOCAL, require_extra
 from git_blackbird.controller.cluster.worker import WITH_PARENT, WorkerOptions, serve
-from git_blackbird.errors import ExitCode
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.base.sanitize import clean_line, quoted
 
 _FOLDER = "git-blackbird/worker"
 
@@ -19,12 +19,33 @@ def worker(
     call: CommandContext, *, address: str, slots: int, name: str | None, folder: str | None
 ) -> ExitCode:
     require_extra()
-    environ = call.environment.environ
+    environ, name = call.environment.environ, socket.gethostname() if name is None else name
+    _require_usable(address, name)
     cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "")) / ".cache")
     place = call.environment.cwd / (folder or cache / _FOLDER)
-    options = WorkerOptions(address, name or socket.gethostname(), place, slots)
-    asyncio.run(_serve(call, options, with_parent=bool(environ.get(WITH_PARENT))))
+    with_parent = bool(environ.get(WITH_PARENT))
+    if not with_parent and (top := _worktree_around(place)) is not None:
+        hint = "git would list it as untracked: --dir with a folder outside of repositories"
+        raise UsageError(f"{place} is in the worktree {top}", hint=hint)
+    options = WorkerOptions(address, name, place, slots)
+    asyncio.run(_serve(call, options, with_parent=with_parent))
     return ExitCode.OK
+
+
+def _require_usable(address: str, name: str) -> None:
+    """Raise UsageError for an address or a name that a worker cannot have."""
+    if not address.strip():
+        raise UsageError("a worker needs the address of a scheduler, such as tcp://HOST:8786")
+    if address.startswith(LOCAL):
+        hint = "a worker takes the address of a scheduler, such as tcp://HOST:8786"
+        raise UsageError(f"{address} is for `execute --cluster`, which starts workers itself", hint=hint)
+    if not name or "/" in name or name != clean_line(name).strip():
+        raise UsageError(f"{quoted(name)} cannot be a worker's name: a slash or an odd character is in it")
+
+
+def _worktree_around(folder: Path) -> Path | None:
+    """Return the top of the git worktree that a folder is in."""
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 async def _serve(call: CommandContext, options: WorkerOptions, *, with_parent: bool) -> None:

@@ -113,7 +113,7 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview.locked_by, now)}"
-        if live.run.worktree is not None:
+        if live.run.worktree is not None and not live.run.cluster:
             yield f"    in {clean_line(live.run.worktree, 1000)}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
@@ -128,7 +128,7 @@ def _running_text(live: LiveRun, holder: str | None, now: str) -> str:
         where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
     text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
     if run.cluster and holder is None:
-        return f"{text}\n      `git blackbird execute --cluster ADDRESS` takes up what it did"
+        return f"{text}\n      the next `git blackbird execute` on that cluster takes up what it did"
     if holder is not None:
         return text if live.alive else f"{text}; its process has ended"
     does = "stops it and keeps what it did" if live.alive else "closes its record"

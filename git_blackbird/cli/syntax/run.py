@@ -21,7 +21,7 @@ _CLUSTER = Option(
     ["--cluster"],
     metavar="ADDRESS",
     type=text,
-    help="Let agents work on the workers of this Dask scheduler, or on N workers here: local:N.",
+    help="Let agents work on the workers of this Dask scheduler, or on N here: local:N; '' is this machine.",
 )
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")
 _TIMINGS = flag("At the end, show where the time went, by task and in all.", "--timings")

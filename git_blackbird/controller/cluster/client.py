@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import socket
 import urllib.request
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from git_blackbird.controller.cluster.connection import Connection
-from git_blackbird.controller.cluster.extra import require_extra
+from git_blackbird.controller.cluster.extra import LOCAL, require_extra, require_tls_files
 from git_blackbird.controller.cluster.follow import RemoteRun
 from git_blackbird.controller.cluster.local import local_workers
 from git_blackbird.controller.core.workspace import Workspace
@@ -23,8 +26,10 @@ from git_blackbird.model.entities.run import Run, TerminalReason
 if TYPE_CHECKING:
     from distributed import Client
 
-LOCAL = "local:"
+T = TypeVar("T")
 _CONNECT_SECONDS = 30.0
+# What takes longer is told.
+_QUIET_SECONDS = 2.0
 _DASHBOARD_SECONDS = 2.0
 _MOST_LOCAL = 64
 
@@ -32,8 +37,9 @@ _MOST_LOCAL = 64
 class Cluster:
     """The workers behind one scheduler, while a call uses them."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, say: Callable[[str], None]) -> None:
         self._workspace = workspace
+        self._say = say
         self._stack = contextlib.AsyncExitStack()
         self._connection: Connection | None = None
 
@@ -60,11 +66,8 @@ class Cluster:
             self._connection = await self._connect(address)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             await self._stack.aclose()
-            starts = f"git blackbird worker {shell_word(address)}    # starts a worker"
-            raise UnusableError(
-                f"the cluster at {address} cannot be used: {error}",
-                hint=starts if isinstance(error, OSError) else None,
-            ) from error
+            text = f"the cluster at {address} cannot be used: {error.__cause__ or error}"
+            raise UnusableError(text, hint=_hint_for(error, address)) from error
         except BaseException:
             await self._stack.aclose()
             raise
@@ -80,13 +83,27 @@ class Cluster:
             address = await self._stack.enter_async_context(local_workers(self._workspace, count))
         else:
             remote = remote_url(repo, config.remote or "origin")
+            require_tls_files(address, "client")
+            await _require_host(address)
         connecting = Client(address, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS)
-        client = await self._stack.enter_async_context(connecting)
-        await _workers_of(client, count)
+        opening = self._stack.enter_async_context(connecting)
+        client = await self._said_if_slow(f"waiting for the scheduler at {address}", opening)
+        await self._said_if_slow("waiting for a worker", _workers_of(client, count))
         dashboard = await asyncio.to_thread(_dashboard_of, client) if is_remote else None
         connection = Connection(client, remote, dashboard=dashboard)
         await connection.look()
         return connection
+
+    async def _said_if_slow(self, text: str, work: Coroutine[Any, Any, T]) -> T:
+        """Await work, and say what is waited for if that takes long."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task}, timeout=_QUIET_SECONDS)
+            if not task.done():
+                self._say(text)
+            return await task
+        finally:
+            task.cancel()
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
@@ -123,6 +140,29 @@ class Cluster:
         return RemoteRun(self.connection, context, start, pinned)
 
 
+class _NoWorkerError(TimeoutError):
+    """A scheduler answers, and no worker is connected to it."""
+
+
+def _hint_for(error: Exception, address: str) -> str | None:
+    """Return what starts what was not there."""
+    if isinstance(error, _NoWorkerError):
+        return f"git blackbird worker {shell_word(address)}    # starts a worker"
+    if isinstance(error, TimeoutError):
+        return "no scheduler answers there; docs/cluster.md tells how one is started"
+    return None
+
+
+async def _require_host(address: str) -> None:
+    """Raise OSError where the host of an address is not known: Dask would keep trying."""
+    host = urlsplit(address).hostname
+    try:
+        if host:
+            await asyncio.get_running_loop().getaddrinfo(host, None)
+    except socket.gaierror as error:
+        raise OSError(f"the host {host} is not known: {error.strerror}") from None
+
+
 def _dashboard_of(client: "Client") -> str | None:
     """Return where Dask shows what its scheduler does; None where it does not."""
     try:
@@ -148,4 +188,4 @@ async def _workers_of(client: "Client", count: int) -> None:
         waiting: Any = client.wait_for_workers
         await waiting(count, timeout=_CONNECT_SECONDS)
     except TimeoutError:
-        raise TimeoutError("no worker is connected") from None
+        raise _NoWorkerError("no worker is connected") from None

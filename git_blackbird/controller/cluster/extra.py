@@ -1,10 +1,15 @@
-"""Dask, which is installed with the extra ``cluster`` only."""
+"""Dask, which is installed with the extra ``cluster`` only, and what its configuration names."""
 
 import logging
+from pathlib import Path
+from typing import Literal
 
 from git_blackbird.errors import UnusableError
 
+LOCAL = "local:"
+"""Begins the address of a scheduler and workers that are started for one call."""
 _MISSING = "a cluster needs Dask, which is not installed: pip install 'git-blackbird[cluster]'"
+_TLS = "distributed.comm.tls"
 
 
 def require_extra() -> None:
@@ -15,3 +20,18 @@ def require_extra() -> None:
         raise UnusableError(_MISSING) from error
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def require_tls_files(address: str, role: Literal["client", "worker"]) -> None:
+    """Raise UnusableError naming a file that Dask's configuration has for TLS, and that is not there."""
+    import dask  # noqa: PLC0415 - as above
+
+    if not address.startswith("tls:"):
+        return
+    for key in (f"{_TLS}.ca-file", f"{_TLS}.{role}.cert", f"{_TLS}.{role}.key"):
+        path = dask.config.get(key, None)
+        if path and not Path(path).is_file():
+            raise UnusableError(
+                f"{path} is not there, which is {key} in Dask's configuration",
+                hint="a relative path begins at the folder where a command runs: write the whole one",
+            )

@@ -10,6 +10,8 @@ from git_blackbird.agents.process.logs import open_log
 from git_blackbird.controller.cluster.worker import ENDING_SECONDS, WITH_PARENT
 from git_blackbird.controller.core.workspace import Workspace
 
+_UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"
+
 
 @contextlib.asynccontextmanager
 async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
@@ -19,7 +21,9 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
 
     top = workspace.paths.state_root
     folder = top.parent / f"{top.name}.workers"
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+    # What is asked for between machines is not needed on this one.
+    here = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.require-encryption": False}
+    with dask.config.set(here):
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:
             programs = []
             for number in range(1, count + 1):
@@ -37,7 +41,7 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
                         stdin=asyncio.subprocess.PIPE,
                         stdout=log,
                         stderr=log,
-                        env={**workspace.repo.environ, WITH_PARENT: "1"},
+                        env={**workspace.repo.environ, WITH_PARENT: "1", _UNENCRYPTED: "False"},
                         start_new_session=True,
                     )
                 )

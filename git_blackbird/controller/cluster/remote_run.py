@@ -233,11 +233,15 @@ def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
 
 async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
     """Repeat until the remote takes it: a remote may be away for a while. Raises FencedError."""
+    said = ""
     while True:
         try:
             return await run_in_thread(send)
         except GitError as error:
-            state.publish("note", f"the remote does not answer, trying again: {error.message}".encode())
+            reason = error.message.partition("\n")[0]
+            if reason != said:
+                state.publish("note", f"the remote does not take it, trying again: {reason}".encode())
+            said = reason
             await asyncio.sleep(_AGAIN_SECONDS)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
+from git_blackbird.controller.cluster.extra import require_tls_files
 from git_blackbird.controller.cluster.orders import read_order
 from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
 from git_blackbird.controller.core.environment import Environment
@@ -152,10 +153,15 @@ async def make_here(data: bytes) -> None:
 async def serve(environment: Environment, options: WorkerOptions, say: Callable[[str], None]) -> None:
     """Work for a scheduler until cancelled; wait for it whenever it is away.
 
-    Raises LockedError where another worker has the folder, UnusableError where the address can be none.
+    Raises LockedError where another worker has the folder, UnusableError where folder or address can be none.
     """
     global _host  # noqa: PLW0603  # Dask calls a function, and this process is one worker
-    options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        text = f"cannot make the folder {options.folder}: {error.strerror}"
+        raise UnusableError(text, hint="--dir chooses another") from error
+    require_tls_files(options.address, "worker")
     with _only_worker(options.folder, environment.timestamp()):
         reaper = Reaper()
         place = RunPlace(environment, options.folder, options.name, {}, reaper)

@@ -99,7 +99,7 @@ class Loop:
         from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs  # noqa: PLC0415
 
         engine = self._engine
-        async with Cluster(self._workspace) as cluster:
+        async with Cluster(self._workspace, lambda text: inform(engine.ui, text)) as cluster:
             self._workspace = engine.workspace = cluster.workspace
             engine.elsewhere = cluster
             inform(engine.ui, cluster.connection.about)

@@ -15,7 +15,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
+from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
@@ -108,7 +108,7 @@ def _pending_item(pending: PendingItem) -> DueItem:
     return DueItem(
         pending.kind.value,
         pending.task,
-        OWED_WORDS[pending.kind].format(run=pending.run_id),
+        pending.words,
         pending.command,
         pending.run_id,
         reviews_said(pending) or decision_reason(pending),

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import (
     answer_options,
     decide_run_command,
@@ -71,7 +72,7 @@ class PendingKind(StrEnum):
     PAUSED = "paused"
 
 
-OWED_WORDS = {
+_WORDS = {
     PendingKind.DECISION: "decision on run {run}",
     PendingKind.CHANGE_REQUEST: "change request pending",
     PendingKind.REVIEW_FEEDBACK: "the parent review asked for changes",
@@ -88,6 +89,14 @@ class PendingItem(NamedTuple):
     run: Run | None
     kind: PendingKind
     command: str
+
+    @property
+    def words(self) -> str:
+        """What waits, in a few words."""
+        lost = self.run is not None and self.run.terminal_reason is TerminalReason.WORKER_LOST
+        if self.kind is PendingKind.PAUSED and self.run is not None and lost:
+            return f"paused: worker {clean_line(self.run.worker or '')} was lost"
+        return _WORDS[self.kind].format(run=self.run_id)
 
     @property
     def run_id(self) -> RunId | None:
@@ -123,7 +132,10 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     if run is not None and kind is not None:
         verb = "restart" if kind is PendingKind.NEW_SESSION else "resume"
         rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
-        return PendingItem(task, run, kind, task_command(verb, task_id, rest))
+        back = ""
+        if run.terminal_reason is TerminalReason.WORKER_LOST:
+            back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
+        return PendingItem(task, run, kind, task_command(verb, task_id, rest, remark=back))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
         return PendingItem(task, run, PendingKind.REVIEW_FEEDBACK, resume_command(state, task))
     return None
