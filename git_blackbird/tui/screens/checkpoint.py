@@ -31,6 +31,9 @@ _REPEATED = "What you requested before is sent again with this, comments include
 class CheckpointScreen(ChangeScreen):
     """The change, and the choices. None leaves the checkpoint open."""
 
+    _confirming: Choice | None = None
+    """The choice that drops unsent texts if it is taken again."""
+
     def compose_body(self) -> ComposeResult:
         yield ChoiceRow(self._items(), self._index_of(self.checkpoint.preselected))
 
@@ -78,7 +81,7 @@ class CheckpointScreen(ChangeScreen):
 
     def on_mount(self) -> None:
         self.set_focus(self._choices)
-        self.watch(self._choices, "cursor", self._unsay, init=False)
+        self.watch(self._choices, "cursor", self._take_back, init=False)
 
     def on_descendant_focus(self) -> None:
         if isinstance(self.focused, Input):
@@ -91,8 +94,15 @@ class CheckpointScreen(ChangeScreen):
         self._unsay()
         if not event.is_printable and event.key != "enter":
             self._choices.end_text()
+        if event.key != "enter":
+            self._confirming = None
         if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
             self._key_line.say("nothing was requested yet")
+
+    def _take_back(self) -> None:
+        """Ask again before a choice that drops unsent texts: the cursor is on another."""
+        self._confirming = None
+        self._unsay()
 
     def action_leave(self) -> None:
         """Go back from the diff to the overview, else leave the decision open."""
@@ -116,15 +126,36 @@ class CheckpointScreen(ChangeScreen):
             self._view(choice)
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
+        elif self._confirming is not choice and (unsent := self._unsent):
+            self._confirming = choice
+            self._key_line.say(unsent)
         elif choice in APPROVES and self.checkpoint.other_branch is not None:
             await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
             self._reply(reply_of(choice))
 
+    @property
+    def _unsent(self) -> str:
+        """Say what a decision drops that was written and is not sent, and what sends it; "" if nothing is."""
+        comments = len(self._comments.items)
+        has_request = bool(self._drafts.message(self.checkpoint.task.id).text.strip())
+        if not comments and not has_request:
+            return ""
+        parts = ["a change request"] * has_request + [counted(comments, "comment")] * bool(comments)
+        verb, them = ("is", "it") if comments + has_request == 1 else ("are", "them")
+        sends = "" if self._request_key is None else f"; {self._request_key} sends {them}"
+        return f"{' and '.join(parts)} {verb} not sent: enter again drops {them}{sends}"
+
+    @property
+    def _request_key(self) -> int | None:
+        """The digit of the choice that requests changes; None if it is not possible."""
+        number = self._index_of(Choice.REQUEST_CHANGES) + 1
+        return None if self.checkpoint.request_blocked_reason else number
+
     def on_choices_ignored(self) -> None:
         """Say what a text is written with: a letter may be meant for anything."""
-        number = self._index_of(Choice.REQUEST_CHANGES) + 1
-        request = "" if self.checkpoint.request_blocked_reason else f"; {number}, then enter: request changes"
+        number = self._request_key
+        request = "" if number is None else f"; {number}, then enter: request changes"
         self._key_line.say(f"no key does that here; ? lists them{request}")
 
     def _reply(self, reply: Reply) -> None:
