@@ -185,8 +185,7 @@ class BlackbirdApp(AppContext):
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.ignore_pending_input()
-            self.run_worker(self.commands.show_review(stop.held[0].task_id))
+            self.run_worker(self.commands.announce_review(stop.held[0].task_id))
 
     def when_idle(self) -> None:
         self.main.live.when_idle()
@@ -200,6 +199,8 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
+        if action == "answer" and self.questions:
+            return not self.questions.is_writing
         if action == "help" and isinstance(self.screen, HelpScreen):
             return False
         if action in _EVERYWHERE:
@@ -328,6 +329,9 @@ class BlackbirdApp(AppContext):
 
     def action_answer(self) -> None:
         """Open the next decision; if none is due, go to the next item that waits for a person."""
+        if self.questions:
+            self.questions.open_first()
+            return
         item = self.main.next_required
         if item is None:
             return

@@ -199,6 +199,12 @@ class Commands:
             case ReviewAction.DECIDE:
                 await self.decide(request.task_id)
 
+    async def announce_review(self, task_id: TaskId) -> None:
+        """Show the reviews of a task, unasked: once nobody writes anything."""
+        await self._app.questions.wait(f"review of {task_id}")
+        self._app.ignore_pending_input()
+        await self.show_review(task_id)
+
     async def _dismiss(self, parent_id: TaskId) -> None:
         workspace = await self._open()
         draft = self._app.drafts.reason(parent_id)

@@ -27,6 +27,7 @@ from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.waiting import WaitingQuestions
 from git_blackbird.tui.widgets.diff.rows import DiffLook
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
@@ -74,6 +75,7 @@ class AppContext(ThemedApp, InputGuard):
         self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
+        self.questions = WaitingQuestions(self)
         self._review_marks: dict[TreePair, ReviewMarks] = {}
         self._diff_look = DiffLook()
 

@@ -261,7 +261,7 @@ class MainScreen(Screen[None]):
         self._show_task()
 
     def _switch(self, tab_id: str) -> None:
-        was_right = self.focused is not None and not self.plan_tree.has_focus
+        was_right = self.tabs.has_focus_within
         self._add_history()
         self.tabs.switch_to(tab_id)
         if was_right:

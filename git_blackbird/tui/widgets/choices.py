@@ -82,6 +82,11 @@ class Choices(_Mixed, Generic[T]):
         raise NotImplementedError
 
     @property
+    def takes_text(self) -> bool:
+        """Whether a text that is typed is meant for one of the items."""
+        return self._text_index is not None
+
+    @property
     def _text_index(self) -> int | None:
         items = enumerate(self.items)
         return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
