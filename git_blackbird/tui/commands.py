@@ -254,7 +254,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        marks = app.review_marks(checkpoint.pair)
+        marks = app.review_marks(task_id, checkpoint.pair)
         return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():

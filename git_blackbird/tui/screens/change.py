@@ -208,21 +208,26 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def action_mark_read(self) -> None:
         """Mark the file, and go on to the next one."""
-        if self._toggle(self._marks.read) and self._is_diff_shown:
+        file = self._marked_file()
+        if file is None:
+            return
+        is_read = self._marks.toggle_read(file)
+        self._files.show_marks()
+        if is_read and self._is_diff_shown:
             self._diff.view.action_file(1)
 
     def action_leave_out(self) -> None:
-        self._toggle(self._marks.left_out)
+        file = self._marked_file()
+        if file is not None:
+            self._marks.left_out ^= {file.path}
+            self._files.show_marks()
 
-    def _toggle(self, paths: set[str]) -> bool:
-        """Change whether the file under the cursor is among the paths; return whether it is now."""
+    def _marked_file(self) -> FilePatch | None:
+        """Return the file under the cursor; if there is none, say so."""
         file = self._files.current or (self._diff.file if self._is_diff_shown else None)
         if file is None:
             self.notify("No file: ] goes to the next one", severity="warning", markup=False)
-            return False
-        paths ^= {file.path}
-        self._files.show_marks()
-        return file.path in paths
+        return file
 
     def action_scroll(self, pages: int) -> None:
         if self._is_diff_shown:

@@ -31,20 +31,35 @@ _FEWEST_PATH_COLUMNS = 8
 
 @dataclass
 class ReviewMarks:
-    """The paths of a change that someone has read, and those that are not to be approved.
+    """The files of a change that someone has read, and the paths that are not to be approved.
 
-    ``look`` is how diffs are shown, of this change and of the others.
+    ``read`` has the content that each path had then. ``look`` is how diffs are shown, of this change and of
+    the others.
     """
 
-    read: set[str] = field(default_factory=set)
+    read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     look: DiffLook = field(default_factory=DiffLook)
 
-    def mark(self, path: str) -> str:
+    def is_read(self, file: FilePatch) -> bool:
+        """Whether a file was read as it is now."""
+        known = self.read.get(file.path)
+        # Git abbreviates ids as far as they differ from others, which later ones may have changed.
+        return known is not None and (known.startswith(file.content) or file.content.startswith(known))
+
+    def toggle_read(self, file: FilePatch) -> bool:
+        """Change whether a file is marked as read; return whether it is now."""
+        if self.is_read(file):
+            del self.read[file.path]
+            return False
+        self.read[file.path] = file.content
+        return True
+
+    def mark(self, file: FilePatch) -> str:
         """Return the sign before a path."""
-        if path in self.left_out:
+        if file.path in self.left_out:
             return _LEFT_OUT
-        return _READ if path in self.read else _UNREAD
+        return _READ if self.is_read(file) else _UNREAD
 
     def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
         """Return the paths of the files that are not left out; a renamed one has two."""
@@ -113,7 +128,7 @@ class FileList(OptionList):
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(self._rows())
             self.highlighted = min(highlighted, len(self._files))
-        read = sum(file.path in self._marks.read for file in self._files)
+        read = sum(map(self._marks.is_read, self._files))
         comments = f", {counted(self._commented.total(), 'comment')}" if self._commented else ""
         self.border_title = f"{read} of {len(self._files)} read{comments}" if self._files else ""
         self.border_subtitle = "  ".join(self._legend())
@@ -155,7 +170,7 @@ class FileList(OptionList):
     def _legend(self) -> Iterator[str]:
         """Yield the signs that are to be seen, with their meaning."""
         paths = {file.path for file in self._files}
-        if paths & (self._marks.read - self._marks.left_out):
+        if any(self._marks.mark(file) == _READ for file in self._files):
             yield f"{_READ} read"
         if paths & self._marks.left_out:
             yield f"{_LEFT_OUT} left out"
@@ -171,7 +186,7 @@ class FileList(OptionList):
 
     def _line(self, file: FilePatch, width: int) -> Text:
         is_commented = file.path in self._commented or file.path in self._commented_before
-        mark = self._marks.mark(file.path)
+        mark = self._marks.mark(file)
         begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
         stat = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
