@@ -90,6 +90,44 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
     assert not list((planned / ".git/blackbird").rglob("comments-*"))
 
 
+def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", f"{PROMPT}\\nfive"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await pilot.press("j", "j", "j")
+        await write_comment(app, pilot, "a digit")
+        await pilot.press("j", "j")
+        await write_comment(app, pilot, "in words?")
+        await request(app, pilot, "")
+        looked_after = "changed      a.txt:2: a digit", "not changed  a.txt:3: in words?"
+        await see(app, pilot, "round 2", *looked_after)
+        await request(app, pilot, "Go on.")
+        await see(app, pilot, "round 3", *looked_after)
+        await pilot.press("v")
+        await see(app, pilot, "requested before, not changed: in words?")
+        # One on the same line is in its place.
+        await pilot.press("j", "j", "j", "j")
+        await write_comment(app, pilot, "in letters?")
+        await request(app, pilot, "")
+        await see(app, pilot, "round 4", looked_after[0], "not changed  a.txt:3: in letters?")
+        assert "in words?" not in screen_text(app)
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 60))
+
+
+async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
+    before = app.screen
+    await pilot.press("3", "enter")
+    await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+    await pilot.press(*text, "ctrl+s")
+    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen) and app.screen is not before)
+
+
 def test_comments_are_dropped_only_by_a_second_enter(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

@@ -97,8 +97,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
     if spent:
         yield render_spent(spent)
-    if checkpoint.runs > 1:
-        yield f"round {checkpoint.runs}"
+    if checkpoint.round_number > 1:
+        yield f"round {checkpoint.round_number}"
     yield str(run.status)
     if run.check is not None:
         yield f"check {check_word(run.check)}"

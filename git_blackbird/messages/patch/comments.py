@@ -87,6 +87,29 @@ def is_taken_up(since: Patch, comment: ReviewComment) -> bool:
     return any(_touches(since, line, comment) for line in changed)
 
 
+def moved_along(since: Patch, comment: ReviewComment) -> ReviewComment:
+    """Return a comment whose lines were not changed with the place they have now."""
+    file = file_at(since, comment.path)
+    if file is None or comment.side is Side.OLD:
+        return comment
+    start, end = (_number_after(since, file, number) for number in (comment.start, comment.end))
+    return comment.model_copy(update={"path": file.path, "start": start, "end": end})
+
+
+def _number_after(since: Patch, file: FilePatch, number: int) -> int:
+    """Return the number after a change of a line that it left alone."""
+    moved = number
+    for hunk in file.hunks:
+        lines = since.marks[hunk.start + 1 : hunk.end]
+        if hunk.old > number:
+            break
+        if number < hunk.old + len(lines) - lines.count(ADDED) - lines.count(NO_NEWLINE):
+            line = since.line_of(file, number, is_old=True)
+            return number if line is None else since.numbers(line).new or number
+        moved += lines.count(ADDED) - lines.count(REMOVED)
+    return moved
+
+
 def _touches(since: Patch, line: int, comment: ReviewComment) -> bool:
     """Whether a changed line is among those of a comment, by their numbers before the change."""
     number = since.numbers(line).old

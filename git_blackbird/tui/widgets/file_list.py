@@ -117,7 +117,7 @@ class FileList(OptionList):
     def show_comments(self, paths: Iterable[str], before: Iterable[str] = ()) -> None:
         """Mark the files that are commented; a path comes once for each comment.
 
-        ``before`` are those that the last request had comments on.
+        ``before`` are those that earlier requests had comments on.
         """
         self._commented, self._commented_before = Counter(paths), frozenset(before)
         self.show_marks()

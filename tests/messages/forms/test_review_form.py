@@ -3,7 +3,13 @@
 import pytest
 
 from git_blackbird.messages.forms.review_form import ReviewFormError, parse_review_form, render_review_form
-from git_blackbird.messages.patch.comments import comment_on, is_taken_up, request_with, sent_comments
+from git_blackbird.messages.patch.comments import (
+    comment_on,
+    is_taken_up,
+    moved_along,
+    request_with,
+    sent_comments,
+)
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.entities.comment import ReviewComment, Side
 
@@ -109,6 +115,22 @@ def test_a_request_has_each_comment_once() -> None:
 )
 def test_a_comment_is_taken_up_where_its_lines_were_changed(since: str, is_there: bool) -> None:
     assert is_taken_up(Patch(since), comment(8, 8, "x")) is is_there
+
+
+def test_a_comment_goes_along_with_its_lines() -> None:
+    above = "@@ -1,2 +1,4 @@\n one\n+a\n+b\n \n"
+    around = "@@ -2,5 +4,5 @@\n \n > new\n four\n-five\n+5\n six\n"
+    below = "@@ -20,1 +22,2 @@\n }\n+}\n"
+    start = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
+    for hunks, place in ((above, 5), (above + around, 5), (below, 3), (above + around + below, 5)):
+        moved = moved_along(Patch(start + hunks), comment(8, 8, "x"))
+        assert (moved.start, moved.end, moved.text) == (place, place, "x")
+    moved = moved_along(Patch(start + above + around), comment(12, 12, "x"))
+    assert (moved.start, moved.end) == (23, 23)
+    old = comment(7, 7, "x")
+    assert moved_along(Patch(start + above), old) == old
+    renamed = "diff --git a/a.py b/c.py\nsimilarity index 100%\nrename from a.py\nrename to c.py\n"
+    assert moved_along(Patch(renamed), comment(8, 8, "x")).path == "c.py"
 
 
 def test_a_removed_line_is_taken_up_where_it_is_back() -> None:

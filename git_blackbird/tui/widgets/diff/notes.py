@@ -42,7 +42,7 @@ def comment_notes(patch: Patch, comments: Iterable[ReviewComment]) -> Iterator[N
 
 
 def earlier_notes(patch: Patch, outcomes: Iterable[CommentOutcome]) -> Iterator[Note]:
-    """Yield the comments of the last request whose lines are as they were."""
+    """Yield the comments of earlier requests whose lines are as they were."""
     for comment, is_taken_up in outcomes:
         line = None if is_taken_up else line_of_comment(patch, comment)
         if line is not None and patch.lines[line][1:] == comment.quoted.split("\n")[-1][1:]:
