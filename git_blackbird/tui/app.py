@@ -1,6 +1,7 @@
 """The application: it watches the worktree, and acts on it through the controller."""
 
 import sys
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -26,7 +27,7 @@ from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.driver import PAUSE_KEY
-from git_blackbird.tui.keys import ACTIONS, BY_KEY, in_keys
+from git_blackbird.tui.keys import ACTIONS, BY_KEY, NO_KEY, does_nothing, in_keys
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import HelpScreen
@@ -82,6 +83,7 @@ class BlackbirdApp(GracefulShutdown):
     def __init__(self, environment: Environment, watcher: WorktreeWatcher) -> None:
         super().__init__(environment, watcher)
         self._poller = Poller(self)
+        self._dead_key_told = -self.NOTIFICATION_TIMEOUT
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -110,13 +112,26 @@ class BlackbirdApp(GracefulShutdown):
         self.call_after_refresh(self.poll)
         self.set_interval(_POLL_SECONDS, self.poll)
 
+    def on_choices_ignored(self) -> None:
+        """Say that letters typed at a choice do nothing."""
+        self._tell_dead_key()
+
+    def _tell_dead_key(self) -> None:
+        """Say that a key does nothing, once for all letters that are typed by mistake."""
+        now = time.monotonic()
+        if now > self._dead_key_told + self.NOTIFICATION_TIMEOUT:
+            self._dead_key_told = now
+            self.notify(NO_KEY, markup=False)
+
     def on_key(self, event: events.Key) -> None:
-        """Tell that the action of a key is not possible now."""
+        """Say that the action of a key is not possible now, or that a key has none."""
         action = BY_KEY.get(event.key)
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
             about = "" if self.current is None else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
             self.notify(text, severity="warning", markup=False)
+        elif does_nothing(self.screen, event):
+            self._tell_dead_key()
 
     def on_resize(self) -> None:
         """Draw everything again a moment later: what was being drawn had the old size."""

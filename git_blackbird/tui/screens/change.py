@@ -216,6 +216,12 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         if is_read and self._is_diff_shown:
             self._diff.view.action_file(1)
 
+    def action_zoom(self) -> None:
+        """Give the room of the files and the facts to what is shown, or give it back."""
+        self.toggle_class("zoomed")
+        if self._place in {Place.FILES, Place.NAMES}:
+            self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
+
     def action_leave_out(self) -> None:
         file = self._marked_file()
         if file is not None:

@@ -18,10 +18,11 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import APPROVALS, DecisionState
 from git_blackbird.model.views.checkpoint import OtherBranch
+from git_blackbird.tui.keys import NO_KEY, does_nothing
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.screens.review_keys import Place
+from git_blackbird.tui.screens.review_keys import Place, dead_key_text
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
 
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
@@ -98,6 +99,9 @@ class CheckpointScreen(ChangeScreen):
             self._confirming = None
         if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
             self._key_line.say("nothing was requested yet")
+        elif does_nothing(self, event):
+            event.stop()
+            self._key_line.say(self._dead_key_text(event.character or ""))
 
     def _take_back(self) -> None:
         """Ask again before a choice that drops unsent texts: the cursor is on another."""
@@ -152,11 +156,15 @@ class CheckpointScreen(ChangeScreen):
         number = self._index_of(Choice.REQUEST_CHANGES) + 1
         return None if self.checkpoint.request_blocked_reason else number
 
-    def on_choices_ignored(self) -> None:
-        """Say what a text is written with: a letter may be meant for anything."""
-        number = self._request_key
-        request = "" if number is None else f"; {number}, then enter: request changes"
-        self._key_line.say(f"no key does that here; ? lists them{request}")
+    def on_choices_ignored(self, event: ChoiceRow.Ignored) -> None:
+        """Say where a key works, or what a text is written with: a letter may be meant for anything."""
+        event.stop()
+        said, number = self._dead_key_text(event.character), self._request_key
+        request = "" if said != NO_KEY or number is None else f"; {number}, then enter: request changes"
+        self._key_line.say(f"{said}{request}")
+
+    def _dead_key_text(self, character: str) -> str:
+        return dead_key_text(character, self._place, has_diff=self._viewed is not None)
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""
