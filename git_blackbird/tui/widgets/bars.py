@@ -1,6 +1,7 @@
 """The lines around the plan: what waits for a person, warnings, the search, and the keys that work now."""
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual import events
@@ -69,6 +70,15 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
     return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
 
 
+@runtime_checkable
+class HasSpecialKeys(Protocol):
+    """A widget in which keys mean something else for a while, as in a search."""
+
+    @property
+    def special_keys(self) -> str:
+        """What they do then; "" otherwise."""
+
+
 _ALWAYS = frozenset({"help", "quit"})
 
 
@@ -82,6 +92,8 @@ class KeyFooter(Widget, can_focus=False):
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
     agent: reactive[str] = reactive("", always_update=False)
     """The agent of new runs, at the right end."""
+    special: reactive[str] = reactive("", always_update=False)
+    """What keys do for a while, instead of those that are active otherwise."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
@@ -90,8 +102,12 @@ class KeyFooter(Widget, can_focus=False):
         # Below another screen, none of them is to be had.
         active = screen.active_bindings.values() if self.app.screen is self.screen else ()
         self.keys = tuple(key.binding for key in active if key.binding.show and key.enabled)
+        nodes = () if screen.focused is None else screen.focused.ancestors_with_self
+        self.special = next((node.special_keys for node in nodes if isinstance(node, HasSpecialKeys)), "")
 
     def render(self) -> Content:
+        if self.special:
+            return Content(self.special)
         keys = [
             Content.assemble((self._key_text(key), "$footer-key-foreground bold"), f" {key.description}")
             for key in self._fitting()
@@ -101,6 +117,8 @@ class KeyFooter(Widget, can_focus=False):
         return line if not self.agent else Content.assemble(line, " " * gap, (self.agent, "dim"))
 
     def on_click(self, event: events.Click) -> None:
+        if self.special:
+            return
         right = 0
         for key in self._fitting():
             right += self._columns(key)
