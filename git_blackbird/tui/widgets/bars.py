@@ -1,16 +1,16 @@
 """The lines around the plan: what waits for a person, warnings, the search, and the keys that work now."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
@@ -143,8 +143,28 @@ class KeyFooter(Widget, can_focus=False):
         return self.app.get_key_display(key)
 
 
+class MultiLineInput(TextArea):
+    """Has keys for the beginning and the end of the text; Textual's own has those of the line alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "cursor_edge(0)", "Beginning of the text", show=False),
+        Binding("ctrl+end", "cursor_edge(1)", "End of the text", show=False),
+        Binding("ctrl+shift+home", "cursor_edge(0, True)", "Select to the beginning", show=False),
+        Binding("ctrl+shift+end", "cursor_edge(1, True)", "Select to the end", show=False),
+    ]
+
+    def action_cursor_edge(self, end: int, select: bool = False) -> None:  # noqa: FBT001, FBT002  # of a binding
+        """Go to the beginning (0) or the end (1) of the text."""
+        self.move_cursor(self.document.end if end else (0, 0), select=select)
+
+
 class SingleLineInput(Input):
     """Takes all lines of a pasted text; Textual's own takes the first one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "home", "Beginning of the text", show=False),
+        Binding("ctrl+end", "end", "End of the text", show=False),
+    ]
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
