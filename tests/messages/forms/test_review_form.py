@@ -6,6 +6,7 @@ from git_blackbird.messages.forms.review_form import ReviewFormError, parse_revi
 from git_blackbird.messages.patch.comments import (
     comment_on,
     is_taken_up,
+    line_of_comment,
     moved_along,
     request_with,
     sent_comments,
@@ -96,6 +97,42 @@ def test_a_request_has_each_comment_once() -> None:
     assert request_with("Please: (edited)", (one,), (block,)) == "Please: (edited)"
     assert sent_comments((one, two), text) == (one,)
     assert comment_on(PATCH, 0, 3) is None
+
+
+REMOVED = Patch(
+    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n"
+    "@@ -1,5 +1,3 @@\n one\n-two\n-three\n+2\n-four\n five\n"
+    "@@ -20,16 +18,1 @@\n" + "".join(f"-{number}\n" for number in range(15)) + " end\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "side", "lines"),
+    [
+        (5, 6, Side.OLD, (1, 2)),
+        (6, 7, Side.OLD, (2, 3)),
+        (6, 8, Side.NEW, (2, 2)),
+        (6, 9, Side.OLD, (2, 4)),
+        (9, 10, Side.NEW, (3, 3)),
+        (12, 26, Side.OLD, (20, 34)),
+    ],
+)
+def test_a_range_is_numbered_so_that_its_comment_stands_under_its_last_line(
+    first: int, last: int, side: Side, lines: tuple[int, int]
+) -> None:
+    found = comment_on(REMOVED, first, last)
+    assert found is not None
+    assert (found.side, (found.start, found.end)) == (side, lines)
+    assert line_of_comment(REMOVED, found) == last
+
+
+def test_lines_beside_removed_ones_are_taken_up_where_they_were_changed() -> None:
+    found = comment_on(REMOVED, 5, 6)
+    start = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n"
+    assert found is not None
+    assert is_taken_up(Patch(f"{start}-one\n+1\n 2\n"), found)
+    assert is_taken_up(Patch(f"{start} one\n-2\n+two\n"), found)
+    assert not is_taken_up(Patch(f"{start} one\n-2\n+zwei\n"), found)
 
 
 @pytest.mark.parametrize(
