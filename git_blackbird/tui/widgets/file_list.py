@@ -87,7 +87,7 @@ class FileList(OptionList):
         self.search_field = FileSearch(self)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
-        self._added_columns = self._removed_columns = 0
+        self._added_columns = self._removed_columns = self._stat_columns = 0
         self._commented: Counter[str] = Counter()
         self._commented_before: frozenset[str] = frozenset()
         self.add_options(self._rows())
@@ -110,6 +110,8 @@ class FileList(OptionList):
             # Counts stand below each other, each with its sign and a space before it.
             self._added_columns = len(f" +{max((file.additions for file in files), default=0)}")
             self._removed_columns = len(f" -{max((file.deletions for file in files), default=0)}")
+            words = max((len(f" {_word_for_lines(file)}") for file in files), default=0)
+            self._stat_columns = max(self._added_columns + self._removed_columns, words)
             self.show_marks()
             # They may need another width.
             self.refresh(layout=True)
@@ -158,8 +160,7 @@ class FileList(OptionList):
         del container
         most = max(_LEAST_COLUMNS, viewport.width * _MOST_PERCENT // 100)
         paths = (cell_len(render_path(file.path)) for file in self._files)
-        counts = self._added_columns + self._removed_columns
-        needed = _SIGN_COLUMNS + max(paths, default=0) + counts + _SCROLL_BAR_COLUMNS
+        needed = _SIGN_COLUMNS + max(paths, default=0) + self._stat_columns + _SCROLL_BAR_COLUMNS
         return max(_LEAST_COLUMNS, min(needed, most))
 
     def on_resize(self, event: events.Resize) -> None:
@@ -189,7 +190,8 @@ class FileList(OptionList):
         mark = self._marks.mark(file)
         begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
-        stat = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
+        counts = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
+        stat = (_word_for_lines(file) or counts).rjust(self._stat_columns)
         room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
         path = Text(_shortened(render_path(file.path), room))
         if mark == _LEFT_OUT:
@@ -243,6 +245,13 @@ class FileSearch(SingleLineInput):
         self.display = False
         self._files.show_marks()
         self._files.focus()
+
+
+def _word_for_lines(file: FilePatch) -> str:
+    """Return what stands in the place of numbers of lines where a file has none; "" where it has."""
+    if "binary" in file.word:
+        return "binary"
+    return "mode" if file.word == "mode changed" else ""
 
 
 def _shortened(path: str, room: int) -> str:
