@@ -106,7 +106,9 @@ def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: P
         await see(app, pilot, "round 2", *looked_after)
         await request(app, pilot, "Go on.")
         await see(app, pilot, "round 3", *looked_after)
-        await pilot.press("v")
+        await pilot.press("i", "right_curly_bracket")
+        await see(app, pilot, "none in what changed since the request; I shows all")
+        await pilot.press("I")
         await see(app, pilot, "requested before, not changed: in words?")
         # One on the same line is in its place.
         await pilot.press("j", "j", "j", "j")

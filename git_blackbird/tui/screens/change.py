@@ -26,7 +26,10 @@ from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.mention_editor import PathLister
 from git_blackbird.tui.widgets.scrolling import ScrollsText
 
-_SINCE_REQUEST = Caption(nothing="nothing changed since the request")
+_SINCE_REQUEST = Caption(
+    nothing="nothing changed since the request",
+    no_notes="none in what changed since the request; I shows all",
+)
 _STACKED_BELOW = 80
 _SHORT_BELOW = 18
 
