@@ -17,6 +17,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.driver import ResilientDriver, is_terminal
@@ -37,12 +38,19 @@ class GracefulShutdown(AppContext):
         self.fault: Exception | None = None
         self.runner = Runner(self)
         self._is_exiting = False
+        self._left_at_work: list[str] = []
         self._has_terminal = is_terminal()
         self._debouncer = Debouncer(time.monotonic)
 
     @property
     def is_busy(self) -> bool:
         return self.runner.is_busy
+
+    @property
+    def paused_text(self) -> str:
+        """Which agents leaving has paused, and how to go on; "" if none was at work."""
+        names = clean_line(", ".join(self._left_at_work))
+        return f"paused {names}; `git blackbird execute` goes on" if names else ""
 
     def run_first(self) -> None:
         """Run on the terminal, ahead of the threads that work in the background."""
@@ -88,6 +96,7 @@ class GracefulShutdown(AppContext):
 
     def _begin_exit(self, code: ExitCode) -> None:
         self._is_exiting = True
+        self._left_at_work = [about for about, _ in self.main.live.at_work.runs] if self.is_busy else []
         self.run_worker(self._finish_and_exit(code))
 
     async def _finish_and_exit(self, code: ExitCode) -> None:

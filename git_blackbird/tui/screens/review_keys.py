@@ -112,6 +112,8 @@ class KeyLine(Static):
     def say(self, text: str) -> None:
         """Say something instead, until the next key."""
         self._said = text
+        # What is said is shown in full, also where there is little room for keys.
+        self.set_class(bool(text), "saying")
         self.update(text or self._keys)
 
     def unsay(self) -> None:
