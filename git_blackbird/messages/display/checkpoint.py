@@ -218,7 +218,7 @@ def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterato
 
 
 def _last(texts: Iterable[str], most: int) -> Iterator[StyledLine]:
-    """Yield the last lines of a text, indented, after how many there are before them."""
+    """Yield how many lines of a text come before its last ones, and those, indented."""
     lines = list(texts)
     if len(lines) > most:
         yield StyledLine(f"  ({counted(len(lines) - most, 'line')} before)", Style.FAINT)
