@@ -117,3 +117,29 @@ def test_a_question_waits_as_well(planned: Path) -> None:
         await pilot.press("escape")
 
     drive(planned, session, (100, 40))
+
+
+def test_those_of_several_agents_open_one_after_another(planned: Path) -> None:
+    configure(planned, execution__jobs="2")
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "write b.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def is_first() -> bool:
+            return "decision on alpha: a" in screen_text(app) or "decision on beta: a" in screen_text(app)
+
+        await pilot.press("question_mark")
+        await wait_for(pilot, lambda: asks(app, HelpScreen))
+        app.commands.execute()
+        await wait_for(pilot, is_first)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        first = app.screen
+        await see(app, pilot, "1. Approve and continue")
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen) and app.screen is not first)
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 40))
+    assert states(planned) == [DecisionState.APPROVED_CONTINUE]
+    assert [run.decision_state for run in runs_of(planned, "beta")] == [DecisionState.APPROVED_CONTINUE]
