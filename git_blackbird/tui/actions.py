@@ -22,7 +22,7 @@ _KEYS_OF_TREE = (
     ("1 to 5", "show the task, live log, runs, its diff, or what it needs and unblocks"),
     ("+", "give all the room to one pane"),
     ("< >", "move the border between the panes"),
-    ("esc", "go back"),
+    ("esc", "go back; on the plan, end its filter and search"),
     ("ctrl+p", "find an action by name"),
 )
 _KEY_NAMES = {"slash": "/", "question_mark": "?"}

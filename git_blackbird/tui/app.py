@@ -1,54 +1,43 @@
-"""The application: it watches the worktree, and acts on it through the controller.
+"""The application: it watches the worktree, and acts on it through the controller."""
 
-However it ends, on request, on a signal, with its terminal or because of a bug, what runs is paused first:
-no agent is left running, and every record says so.
-"""
-
-import asyncio
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from rich.console import RenderableType
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
-from textual.worker import WorkerFailed
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
-from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible
-from git_blackbird.tui.context import AppContext, Prepare
-from git_blackbird.tui.driver import PAUSE_KEY, ResilientDriver, is_terminal
-from git_blackbird.tui.keys import ACTIONS, BY_KEY, in_keys
-from git_blackbird.tui.loop_thread import Runner
+from git_blackbird.tui.context import Prepare
+from git_blackbird.tui.driver import PAUSE_KEY
+from git_blackbird.tui.keys import ACTIONS, BY_KEY, NO_KEY, does_nothing, in_keys
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import HelpScreen
+from git_blackbird.tui.shutdown import GracefulShutdown
 from git_blackbird.tui.widgets.line_view import Copies
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
     from git_blackbird.tui.plan_commands import PlanCommands
 
-_EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
@@ -68,11 +57,8 @@ def own_actions(kind: type[DOMNode]) -> Mapping[str, str]:
     return {binding.key: binding.action.partition("(")[0] for binding in bindings}
 
 
-class BlackbirdApp(AppContext):
-    """Shows one worktree, and runs one loop of the controller at a time.
-
-    ``fault`` is the error that ended the application; whoever started it reports it.
-    """
+class BlackbirdApp(GracefulShutdown):
+    """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -95,13 +81,9 @@ class BlackbirdApp(AppContext):
     ]
 
     def __init__(self, environment: Environment, watcher: WorktreeWatcher) -> None:
-        super().__init__(environment, watcher, ResilientDriver)
-        self.fault: Exception | None = None
-        self.runner = Runner(self)
+        super().__init__(environment, watcher)
         self._poller = Poller(self)
-        self._is_exiting = False
-        self._has_terminal = is_terminal()
-        self._debouncer = Debouncer(time.monotonic)
+        self._dead_key_told = -self.NOTIFICATION_TIMEOUT
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -116,26 +98,12 @@ class BlackbirdApp(AppContext):
 
         return PlanCommands(self)
 
-    @property
-    def is_busy(self) -> bool:
-        return self.runner.is_busy
-
-    def run_first(self) -> None:
-        """Run on the terminal, ahead of the threads that work in the background."""
-        with asyncio.Runner(loop_factory=self.ui_priority.new_ui_loop) as runner:
-            runner.run(self.run_async())
-
     def get_default_screen(self) -> MainScreen:
         try:
             self.main.show_plan(self.watcher.plan())
         except BlackbirdError as error:
             self.call_after_refresh(self._poller.show_error, error)
         return self.main
-
-    async def on_unmount(self) -> None:
-        """Save the drafts, and pause what runs, also after an error that ended everything else at once."""
-        self.drafts.save()
-        await self.runner.finish()
 
     def on_mount(self) -> None:
         # Polling shares the interpreter with the screen and must not delay a key.
@@ -144,13 +112,26 @@ class BlackbirdApp(AppContext):
         self.call_after_refresh(self.poll)
         self.set_interval(_POLL_SECONDS, self.poll)
 
+    def on_choices_ignored(self) -> None:
+        """Say that letters typed at a choice do nothing."""
+        self._tell_dead_key()
+
+    def _tell_dead_key(self) -> None:
+        """Say that a key does nothing, once for all letters that are typed by mistake."""
+        now = time.monotonic()
+        if now > self._dead_key_told + self.NOTIFICATION_TIMEOUT:
+            self._dead_key_told = now
+            self.notify(NO_KEY, markup=False)
+
     def on_key(self, event: events.Key) -> None:
-        """Tell that the action of a key is not possible now."""
+        """Say that the action of a key is not possible now, or that a key has none."""
         action = BY_KEY.get(event.key)
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
             about = "" if self.current is None else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
             self.notify(text, severity="warning", markup=False)
+        elif does_nothing(self.screen, event):
+            self._tell_dead_key()
 
     def on_resize(self) -> None:
         """Draw everything again a moment later: what was being drawn had the old size."""
@@ -185,8 +166,7 @@ class BlackbirdApp(AppContext):
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.ignore_pending_input()
-            self.run_worker(self.commands.show_review(stop.held[0].task_id))
+            self.run_worker(self.commands.announce_review(stop.held[0].task_id))
 
     def when_idle(self) -> None:
         self.main.live.when_idle()
@@ -200,6 +180,8 @@ class BlackbirdApp(AppContext):
         if action == _SUSPEND:
             # In a text its key is undo.
             return not isinstance(self.focused, TextArea)
+        if action == "answer" and self.questions:
+            return not self.questions.is_writing
         if action == "help" and isinstance(self.screen, HelpScreen):
             return False
         if action in _EVERYWHERE:
@@ -328,6 +310,9 @@ class BlackbirdApp(AppContext):
 
     def action_answer(self) -> None:
         """Open the next decision; if none is due, go to the next item that waits for a person."""
+        if self.questions:
+            self.questions.open_first()
+            return
         item = self.main.next_required
         if item is None:
             return
@@ -354,69 +339,3 @@ class BlackbirdApp(AppContext):
 
     async def action_help(self) -> None:
         await self.commands.help(self.current)
-
-    def on_load(self) -> None:
-        """Install signal handlers before the terminal is changed."""
-        for number in _EXIT_SIGNALS:
-            # Only the main thread of a process can handle its signals.
-            with suppress(ValueError, RuntimeError):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle_signal)
-        self.set_interval(_POLL_SECONDS, self._check_terminal)
-
-    def _handle_signal(self) -> None:
-        """Exit; a signal that git forwards although the terminal sent it already counts once."""
-        if self._debouncer.is_new():
-            self.exit_gracefully(ExitCode.INTERRUPTED)
-
-    def _check_terminal(self) -> None:
-        """Exit when the terminal is gone, which need not cause a signal."""
-        if self._has_terminal and not is_terminal() and not self._is_exiting:
-            self.exit_gracefully(ExitCode.INTERRUPTED)
-
-    def exit_gracefully(self, code: ExitCode = ExitCode.OK) -> None:
-        """Exit once what runs is paused and recorded; the second call kills what runs."""
-        if self._is_exiting:
-            self.runner.interrupt()
-        else:
-            self._begin_exit(code)
-
-    def exit_with_error(self, error: Exception) -> None:
-        """Exit because of a bug; the first error is kept, as later ones may follow from it."""
-        if self.fault is None:
-            self.fault = error
-        if not self._is_exiting:
-            self._begin_exit(ExitCode.BUG)
-
-    def _begin_exit(self, code: ExitCode) -> None:
-        self._is_exiting = True
-        self.run_worker(self._finish_and_exit(code))
-
-    async def _finish_and_exit(self, code: ExitCode) -> None:
-        await self.runner.finish()
-        self.exit(return_code=int(code))
-
-    async def run_async(self, *args: Any, **kwargs: Any) -> None:
-        """Run, and pause what runs while there is still an event loop, even if the shutdown itself fails."""
-        try:
-            with COMMITTING.without_terminal():
-                await super().run_async(*args, **kwargs)
-        finally:
-            await self.runner.finish()
-
-    def panic(self, *renderables: RenderableType) -> None:
-        """Exit because keys can no longer be read: Textual's driver calls this for nothing else."""
-        del renderables
-        self.exit_with_error(UnusableError("the terminal cannot be read any more"))
-
-    def _handle_exception(self, error: Exception) -> None:
-        """Show the BlackbirdError of a worker; any other exception is a bug and ends the application.
-
-        Textual has no public way to do this: https://github.com/Textualize/textual/issues/2818
-        """
-        if not isinstance(error, WorkerFailed):
-            self.exit_with_error(error)
-        elif isinstance(error.error, BlackbirdError):
-            self.show_error(error.error)
-        elif self.is_running and isinstance(error.error, Exception):
-            # After that, workers fail because the application has ended.
-            self.exit_with_error(error.error)

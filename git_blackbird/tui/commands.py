@@ -198,6 +198,12 @@ class Commands:
             case ReviewAction.DECIDE:
                 await self.decide(request.task_id)
 
+    async def announce_review(self, task_id: TaskId) -> None:
+        """Show the reviews of a task, unasked: once nobody writes anything."""
+        await self._app.questions.wait(f"review of {task_id}")
+        self._app.ignore_pending_input()
+        await self.show_review(task_id)
+
     async def _dismiss(self, parent_id: TaskId) -> None:
         workspace = await self._open()
         draft = self._app.drafts.reason(parent_id)
@@ -247,7 +253,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        marks = app.review_marks(checkpoint.pair)
+        marks = app.review_marks(task_id, checkpoint.pair)
         return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():

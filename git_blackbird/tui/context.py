@@ -27,6 +27,7 @@ from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.waiting import WaitingQuestions
 from git_blackbird.tui.widgets.diff.rows import DiffLook
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
@@ -74,13 +75,19 @@ class AppContext(ThemedApp, InputGuard):
         self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
-        self._review_marks: dict[TreePair, ReviewMarks] = {}
+        self.questions = WaitingQuestions(self)
+        self._read_files: dict[TaskId, dict[str, str]] = {}
+        self._left_out: dict[TreePair, set[str]] = {}
         self._diff_look = DiffLook()
 
-    def review_marks(self, change: TreePair | None) -> ReviewMarks:
-        """Return what was marked in a change, which is kept until the application quits."""
-        marks = ReviewMarks(look=self._diff_look)
-        return marks if change is None else self._review_marks.setdefault(change, marks)
+    def review_marks(self, task_id: TaskId, change: TreePair | None) -> ReviewMarks:
+        """Return what was marked in a task's change, which is kept until the application quits.
+
+        What is left out of an approval is chosen for each change anew; what was read is not read again.
+        """
+        read = self._read_files.setdefault(task_id, {})
+        left_out = set() if change is None else self._left_out.setdefault(change, set())
+        return ReviewMarks(read, left_out, self._diff_look)
 
     @property
     def view_state(self) -> ViewState | None:

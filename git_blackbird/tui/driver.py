@@ -35,6 +35,11 @@ class InputGuard(App[None]):
     _is_opening = False
 
     @property
+    def is_opening(self) -> bool:
+        """Whether an action is about to open a screen."""
+        return self._is_opening
+
+    @property
     def choosing_keys(self) -> frozenset[str]:
         """The keys that choose or start something on the current screen."""
         return _CHOOSING_KEYS

@@ -1,8 +1,21 @@
 """The keys of the plan, and the command line that does the same as each."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+
+NO_KEY = "no key does that here; ? lists them"
+"""What is said about a key that does nothing."""
+
+
+def does_nothing(screen: Screen[Any], event: Key) -> bool:
+    """Whether a letter that came to nobody has no meaning on a screen."""
+    is_text = isinstance(screen.focused, Input | TextArea)
+    return event.is_printable and not is_text and event.key not in screen.active_bindings
 
 
 class KeyAction(NamedTuple):

@@ -39,7 +39,7 @@ class TuiUI:
         """Ask one question after another, and go back on request; leaving one leaves all of them open."""
         drafts = [self._app.drafts.answer(task.id, question) for question in questions]
         index = 0
-        self._announce()
+        await self._announce(f"question of {task.id}")
         while index < len(questions):
             position = index + 1, len(questions)
             screen = QuestionScreen(task.id, questions[index], position, drafts[index])
@@ -51,19 +51,20 @@ class TuiUI:
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask, with the cursor on the answer that starts nothing."""
-        self._announce()
+        await self._announce("a question before agents start")
         items = [ChoiceItem(False, REFUSE), ChoiceItem(True, AGREE)]
         title = "\n".join((*render_rights(question), render_ask(question)))
         return await self._app.ask(ChoiceModal[bool](title, items)) is True
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Show the checkpoint and ask for one of its choices."""
-        self._announce()
+        await self._announce(f"decision on {checkpoint.task.id}")
         return await ask_decision(self._app, self._workspace, checkpoint) or Unanswered()
 
-    def _announce(self) -> None:
-        """Ring the bell, and ignore keys that were meant for the screen before."""
+    async def _announce(self, what: str) -> None:
+        """Ring the bell, wait while someone writes, and ignore keys meant for the screen before."""
         self._app.bell()
+        await self._app.questions.wait(what)
         self._app.ignore_pending_input()
 
 

@@ -6,12 +6,15 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff.pane import DiffPane
-from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
@@ -85,6 +88,96 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
         },
     ]
     assert not list((planned / ".git/blackbird").rglob("comments-*"))
+
+
+def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", f"{PROMPT}\\nfive"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await pilot.press("j", "j", "j")
+        await write_comment(app, pilot, "a digit")
+        await pilot.press("j", "j")
+        await write_comment(app, pilot, "in words?")
+        await request(app, pilot, "")
+        looked_after = "changed      a.txt:2: a digit", "not changed  a.txt:3: in words?"
+        await see(app, pilot, "round 2", *looked_after)
+        await request(app, pilot, "Go on.")
+        await see(app, pilot, "round 3", *looked_after)
+        await pilot.press("i", "right_curly_bracket")
+        await see(app, pilot, "none in what changed since the request; I shows all")
+        await pilot.press("I")
+        await see(app, pilot, "requested before, not changed: in words?")
+        # One on the same line is in its place.
+        await pilot.press("j", "j", "j", "j")
+        await write_comment(app, pilot, "in letters?")
+        await request(app, pilot, "")
+        await see(app, pilot, "round 4", looked_after[0], "not changed  a.txt:3: in letters?")
+        assert "in words?" not in screen_text(app)
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 60))
+
+
+async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
+    before = app.screen
+    await pilot.press("3", "enter")
+    await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+    await pilot.press(*text, "ctrl+s")
+    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen) and app.screen is not before)
+
+
+def test_comments_are_dropped_only_by_a_second_enter(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", PROMPT))
+    execute(planned)
+    warning = "1 comment is not sent: enter again drops it; 3 sends it"
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await pilot.press("j", "j", "j")
+        await write_comment(app, pilot, "a digit")
+        for choice in ("1", "4"):
+            await pilot.press(choice, "enter")
+            await see(app, pilot, warning)
+            assert isinstance(app.screen, CheckpointScreen)
+            # Another key takes it back.
+            await pilot.press("left" if choice == "4" else "right")
+            await wait_for(pilot, lambda: warning not in screen_text(app))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await pilot.press("escape", "4", "enter")
+        await see(
+            app, pilot, "a change request and 1 comment are not sent: enter again drops them; 3 sends them"
+        )
+        assert status(planned, "alpha") is Status.WAITING_USER
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
+
+    drive(planned, session, (100, 40))
+    assert runs_of(planned, "alpha")[0].decision_state is DecisionState.REJECTED
+    assert not list((planned / ".git/blackbird").rglob("comments-*"))
+
+
+def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", PROMPT))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await pilot.press("j", "j", "j")
+        await write_comment(app, pilot, "a digit")
+        await pilot.click(ChoiceRow, offset=(2, 0))
+        await see(app, pilot, "1 comment is not sent")
+        assert isinstance(app.screen, CheckpointScreen)
+        await pilot.click(ChoiceRow, offset=(2, 0))
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (100, 40))
 
 
 REQUEST = """\

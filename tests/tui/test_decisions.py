@@ -292,6 +292,31 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
     assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
 
 
+def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: Path) -> None:
+    prompt = "write a.txt one\\ntwo\nwrite b.txt two\ndelete README.md\non-feedback write a.txt four"
+    put_plan(planned, leaf("alpha", prompt))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "0 of 3 read")
+        await pilot.press("right_square_bracket", "m", "m", "m")
+        await see(app, pilot, "3 of 3 read")
+        await pilot.press("escape", "3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press(*"Four.", "ctrl+s")
+        await see(app, pilot, "2 of 3 read", "✓ D README.md", "  A a.txt", "✓ A b.txt")
+        await pilot.press("i")
+        await see(app, pilot, "0 of 1 read")
+        await pilot.press("m")
+        await see(app, pilot, "1 of 1 read")
+        await pilot.press("I")
+        await see(app, pilot, "3 of 3 read")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 30))
+
+
 def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
     prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"
     put_plan(planned, leaf("alpha", prompt))

@@ -34,6 +34,7 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
     tmux.press("Enter", "Enter")
     tmux.wait_for("Working on it.")
     tmux.press("q")
+    tmux.wait_for("paused beta; `git blackbird execute` goes on")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
     assert [run.status for run in runs_of(planned, "beta")] == [RunStatus.PAUSED]
@@ -165,6 +166,8 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("Escape")
     tmux.wait_for("4. Reject changes", without="What should change?")
     tmux.press("4", "Enter")
+    tmux.wait_for("a change request is not sent: enter", "again drops it; 3 sends it")
+    tmux.press("Enter")
     tmux.wait_for("rejected")
     tmux.press("q")
     tmux.wait_for_end(0)

@@ -127,17 +127,17 @@ def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -
     assert (planned / "b.txt").read_text() == "brief\n"
 
 
-def test_a_checkpoint_that_comes_up_over_the_palette_is_decided(planned: Path) -> None:
+def test_a_checkpoint_that_comes_up_while_the_palette_is_open_is_decided_after_it(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+p")
         await see(app, pilot, "Search for commands")
         app.commands.execute()
+        await see(app, pilot, "decision on alpha: it opens when this is closed")
+        await pilot.press("escape")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "enter")
-        await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
-        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(planned, session)

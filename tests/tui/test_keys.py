@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.keys import ACTIONS
+from git_blackbird.tui.keys import ACTIONS, NO_KEY
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
@@ -22,7 +22,7 @@ from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
 from tests.tui.at_screen import SELECT_ALL
-from tests.tui.driver import drive, screen_text, see, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, drive, screen_text, see, wait_for
 
 FREE = ("g", "r")
 LONG = "\\n".join(f"line {number} of {'many ' * 40}" for number in range(80))
@@ -45,7 +45,9 @@ async def opened(app: BlackbirdApp, pilot: Pilot[None], key: str, screen: type[o
     await wait_for(pilot, lambda: isinstance(app.screen, screen) and "reading..." not in screen_text(app))
 
 
-def test_g_and_r_are_free(planned: Path) -> None:
+def test_g_and_r_are_free(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is said of one stays while the others are pressed.
+    monkeypatch.setattr(BlackbirdApp, "NOTIFICATION_TIMEOUT", PATIENCE_SECONDS)
     assert not {action.key for action in ACTIONS} & {*FREE}
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -59,6 +61,8 @@ def test_g_and_r_are_free(planned: Path) -> None:
             await pilot.press(*FREE)
             assert (screen_text(app), app.screen) == (before, screen)
 
+        await pilot.press("g")
+        await see(app, pilot, NO_KEY)
         await nothing_happens()
         await pilot.press("tab")
         await nothing_happens()
@@ -74,6 +78,57 @@ def test_g_and_r_are_free(planned: Path) -> None:
             await pilot.press("escape")
 
     drive(planned, session)
+
+
+@pytest.mark.parametrize("keys", [("X",), ("9",), ("tab", "f"), ("tab", "X"), ("s", "z"), ("s", "9")])
+def test_a_key_without_a_meaning_says_so(planned: Path, keys: tuple[str, ...]) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press(*keys)
+        await see(app, pilot, NO_KEY)
+
+    drive(planned, session)
+
+
+def test_a_key_without_a_meaning_at_a_decision_says_so_wherever_the_focus_is(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        async def is_said(key: str, text: str) -> None:
+            await pilot.press(key)
+            await see(app, pilot, text)
+            await pilot.press("down")
+            await wait_for(pilot, lambda: text not in screen_text(app))
+
+        await opened(app, pilot, "d", CheckpointScreen)
+        await see(app, pilot, "of 1 read")
+        for key in "czwsgZ":
+            await is_said(key, f"{key} works in the diff: v goes there")
+        for key in "xX9":
+            await is_said(key, NO_KEY)
+        await pilot.press("tab")
+        await is_said("c", "c works in the diff: v goes there")
+        await pilot.press("v")
+        for key in "xuX<>9":
+            await is_said(key, NO_KEY)
+
+    drive(planned, session, (100, 30))
+
+
+def test_plus_gives_the_diff_the_room_of_the_files(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "d", CheckpointScreen)
+        await pilot.press("v")
+        await see(app, pilot, "of 1 read", "1 + line 0")
+        view = app.screen.query_one(DiffView)
+        before = view.size.height
+        await pilot.press("+")
+        await wait_for(pilot, lambda: view.size.height >= before + 6)
+        assert "of 1 read" not in screen_text(app)
+        await pilot.press("+", "escape", "tab", "+")
+        # What is not shown has no focus.
+        await wait_for(pilot, lambda: app.screen.focused is app.screen.query_one("#overview"))
+        await pilot.press("+")
+        await see(app, pilot, "of 1 read")
+
+    drive(planned, session, (60, 20))
 
 
 async def moves(

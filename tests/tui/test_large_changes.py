@@ -80,8 +80,10 @@ def test_the_list_of_files_keeps_one_row_for_each_and_is_gone_through(planned: P
         await pilot.press("slash", *"39", "escape")
         assert current() == PATHS[11]
         await pilot.press("question_mark")
-        await see(app, pilot, "Search a file by its name", "Next comment or finding", "Page up")
-        await pilot.press("slash", *"mark")
+        await see(app, pilot, "Search a file by its name", "Next comment or finding")
+        await pilot.press("slash", *"page up")
+        await see(app, pilot, "Page up")
+        await pilot.press("ctrl+u", *"mark")
         await see(app, pilot, "on a read file, take the mark away")
 
     drive(planned, session, SIZE)

@@ -97,7 +97,8 @@ def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path
             await pilot.press(key)
         await wait_for(pilot, lambda: not app.is_running)
 
-    drive(planned, session)
+    app = drive(planned, session)
+    assert app.paused_text == "paused alpha; `git blackbird execute` goes on"
     (run,) = runs_of(planned, "alpha")
     assert run.status is RunStatus.PAUSED
     assert run.pid is not None

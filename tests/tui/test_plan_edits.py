@@ -157,6 +157,19 @@ def test_an_edit_keeps_what_others_change_meanwhile(planned: Path) -> None:
     }
 
 
+def test_ctrl_home_and_ctrl_end_go_to_the_ends_of_a_text(planned: Path) -> None:
+    put_plan(planned, replace(task("a"), prompt="one\ntwo"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "E", TaskForm)
+        await pilot.press("ctrl+home", "1", "ctrl+end", "2")
+        assert app.screen.query_one("#title", Input).value == "1Task a2"
+        await pilot.press("tab", "ctrl+end", "3", "ctrl+home", "0", "ctrl+shift+end", "delete", "4")
+        assert app.screen.query_one("#prompt", TextArea).text == "04"
+
+    drive(planned, session)
+
+
 def test_a_form_is_dropped_only_when_asked_twice(planned: Path) -> None:
     put_plan(planned, task("a"))
 

@@ -4,7 +4,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
@@ -128,7 +131,7 @@ def test_filters_follow_one_another(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
-        await see(app, pilot, "filter ready: 2 · ")
+        await see(app, pilot, "filter ready: 2 · esc shows all · ")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("guide", "guide-use")
         await pilot.press("f")
@@ -139,8 +142,54 @@ def test_filters_follow_one_another(planned: Path) -> None:
         assert not app.main.plan_tree.narrowed.filter_name
         await pilot.press("F")
         await see(app, pilot, "filter todo: 4")
+        await pilot.press("escape")
+        await wait_for(
+            pilot, lambda: "filter" not in screen_text(app) and not app.main.plan_tree.narrowed.filter_name
+        )
+        await pilot.press("f", "slash", *"faq", "enter")
+        assert app.main.plan_tree.shown_ids() == ("guide", "guide-faq")
+        # From the field, esc ends the search alone.
+        await pilot.press("slash", "escape")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
+        await pilot.press("slash", *"use", "enter")
+        await see(app, pilot, "no task is shown: esc shows all")
+        await pilot.press("escape")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
 
     drive(planned, session)
+
+
+def test_a_rejected_task_is_counted_once(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    execute(planned, None, "alpha")
+    execute(planned, None, "guide-faq")
+    record_decision(open_at(planned), "alpha", Decision(DecisionState.REJECTED))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "Action required (2)", " · 1 waits · 1 failed")
+
+    drive(planned, session)
+
+
+def test_a_search_in_the_diff_tab_names_its_keys(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    execute(planned, None, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def bottom() -> str:
+            return screen_text(app).splitlines()[-1].strip()
+
+        await pilot.press("4", "tab")
+        await see(app, pilot, "1 + one")
+        await pilot.press("slash")
+        await wait_for(pilot, lambda: bottom() == "enter searches, esc ends the search")
+        await pilot.press(*"one", "enter")
+        await see(app, pilot, "match 1 of 1")
+        await wait_for(pilot, lambda: bottom().startswith("enter next match, backspace the one before"))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: bottom().endswith("demo") and "? Help" in bottom())
+
+    drive(planned, session, (100, 30))
 
 
 def test_a_search_shows_what_it_finds_and_escape_drops_it(planned: Path) -> None:

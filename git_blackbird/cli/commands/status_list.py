@@ -2,7 +2,7 @@
 
 import gc
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.cli.render.status import conflict_lines, status_lines
 from git_blackbird.cli.render.tables import (
     label_cell,
@@ -77,6 +77,9 @@ def tui(call: CommandContext) -> ExitCode:
         gc.freeze()
     app = BlackbirdApp(call.environment, watch)
     app.run_first()
+    if app.paused_text:
+        with ignore_broken_pipe():
+            call.print(app.paused_text)
     if app.fault is not None:
         raise app.fault
     return ExitCode(app.return_code or 0)

@@ -222,7 +222,9 @@ class SinceRequestView(View):
     request: str = field("The request.")
     summary: Summary = field("What changed since.")
     trees: TreesView | None = field("The worktree before and after.", "pair")
-    comments: tuple[CommentOutcomeView, ...] = field("The comments on lines that the request had.")
+    comments: tuple[CommentOutcomeView, ...] = field(
+        "The comments on lines that this request and those before it had."
+    )
 
 
 class OtherBranchView(View):

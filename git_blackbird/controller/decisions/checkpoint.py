@@ -16,13 +16,19 @@ from git_blackbird.git.worktree.changes import changed_paths, compose_change, di
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
-from git_blackbird.messages.patch.comments import is_taken_up
+from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
+from git_blackbird.model.entities.history import (
+    History,
+    RequestedChange,
+    count_rounds,
+    requested_changes,
+    runs_in_change,
+    total_cost,
+)
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
@@ -64,6 +70,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         conflict=_conflict(workspace, run, pair),
         worktree=workspace.worktree_of(run),
         runs=len(runs),
+        round_number=count_rounds(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
         commit=None if run.worktree else preview_commit(workspace, state, pair, worktree, runs),
@@ -203,28 +210,49 @@ def _review_reasons(workspace: Workspace, history: History, run: Run) -> tuple[s
 
 
 def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
-    requested = requested_change(runs_in_change(state.history(run.task_id)))
-    if requested is None:
+    requests = requested_changes(runs_in_change(state.history(run.task_id)))
+    if not requests:
         return None
+    outcomes, last = _outcomes(workspace, requests), requests[-1]
     if run.worktree is not None:
-        (since,) = legs_since(workspace, requested.runs)
-        outcomes = _outcomes(workspace, requested.comments, since)
-        return SinceRequest(requested.text, summarize(workspace.repo, since), since, outcomes)
-    pair, summary = change_of(workspace, state, run, requested.runs)
-    return SinceRequest(requested.text, summary, pair, _outcomes(workspace, requested.comments, pair))
+        (since,) = legs_since(workspace, last.runs)
+        return SinceRequest(last.text, summarize(workspace.repo, since), since, outcomes)
+    pair, summary = change_of(workspace, state, run, last.runs)
+    return SinceRequest(last.text, summary, pair, outcomes)
 
 
-def _outcomes(
-    workspace: Workspace, comments: Sequence[ReviewComment], since: TreePair | None
-) -> tuple[CommentOutcome, ...]:
-    """Tell which comments of a request were taken up; nothing where that is not known."""
-    if not comments or since is None:
-        return ()
+def _outcomes(workspace: Workspace, requests: Sequence[RequestedChange]) -> tuple[CommentOutcome, ...]:
+    """Tell which comments of all requests were taken up; nothing of those for which that is not known.
+
+    A comment is given up for a later one on a line of it.
+    """
+    outcomes: tuple[CommentOutcome, ...] = ()
+    for request in requests:
+        kept = (outcome for outcome in outcomes if not any(map(outcome.comment.overlaps, request.comments)))
+        outcomes = (*kept, *(CommentOutcome(comment, is_taken_up=False) for comment in request.comments))
+        since = _patch_since(workspace, request) if outcomes else None
+        outcomes = () if since is None else tuple(_followed(since, outcome) for outcome in outcomes)
+    return outcomes
+
+
+def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
+    """Tell what became of a comment by what was done since; or where its lines are now."""
+    comment = outcome.comment
+    if outcome.is_taken_up or is_taken_up(since, comment):
+        return CommentOutcome(comment, is_taken_up=True)
+    return CommentOutcome(moved_along(since, comment), is_taken_up=False)
+
+
+def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None:
+    """Return what was done after a request, until the next one; None where that is not known."""
     try:
-        patch = Patch(diff_text(workspace.repo, since).decode(errors="replace"))
+        legs = legs_since(workspace, request.runs)
+        if not legs:
+            return None
+        pair = compose_change(workspace.repo, legs)
+        return Patch(diff_text(workspace.repo, pair).decode(errors="replace"))
     except BlackbirdError:
-        return ()
-    return tuple(CommentOutcome(comment, is_taken_up(patch, comment)) for comment in comments)
+        return None
 
 
 def change_of(

@@ -36,6 +36,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, Com
 
 TITLE = "Task review checkpoint"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
+# The last ones: what was done and what is left comes at the end.
 _MAX_RESULT_LINES = 4
 # If nothing was changed, the decision depends on this alone.
 _MAX_RESULT_LINES_WITHOUT_CHANGE = 20
@@ -97,8 +98,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
     if spent:
         yield render_spent(spent)
-    if checkpoint.runs > 1:
-        yield f"round {checkpoint.runs}"
+    if checkpoint.round_number > 1:
+        yield f"round {checkpoint.round_number}"
     yield str(run.status)
     if run.check is not None:
         yield f"check {check_word(run.check)}"
@@ -205,7 +206,7 @@ def _account(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     if run.result:
         most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
         yield StyledLine("Agent says:", Style.HEADING)
-        yield from _first(map(clean_line, strip_controls(run.result).strip().splitlines()), most)
+        yield from _last(map(clean_line, strip_controls(run.result).strip().splitlines()), most)
 
 
 def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[StyledLine]:
@@ -214,6 +215,14 @@ def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterato
     yield from (StyledLine(f"  {line}") for line in lines[:most])
     if len(lines) > most:
         yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT)
+
+
+def _last(texts: Iterable[str], most: int) -> Iterator[StyledLine]:
+    """Yield how many lines of a text come before its last ones, and those, indented."""
+    lines = list(texts)
+    if len(lines) > most:
+        yield StyledLine(f"  ({counted(len(lines) - most, 'line')} before)", Style.FAINT)
+    yield from (StyledLine(f"  {line}") for line in lines[-most:])
 
 
 def _kept_indent(line: str) -> str:

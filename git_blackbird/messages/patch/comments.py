@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from git_blackbird.messages.display.format import place_words
-from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
+from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.model.entities.comment import ReviewComment, Side
 
 _MOST_QUOTED = 12
@@ -13,7 +13,7 @@ _LONGEST_QUOTED = 400
 def comment_on(patch: Patch, first: int, last: int) -> ReviewComment | None:
     """Return an empty comment on lines of one file of a patch; None where no line of a hunk is among them.
 
-    Its lines are numbered as after the change, unless all of them were removed by it.
+    Its lines are numbered as after the change, or as before it where the last one was removed by it.
     """
     first, last = sorted((first, last))
     file = patch.files[patch.file_index(last)]
@@ -22,9 +22,9 @@ def comment_on(patch: Patch, first: int, last: int) -> ReviewComment | None:
         return None
     new = [number for line in lines if (number := patch.numbers(line).new) is not None]
     old = [number for line in lines if (number := patch.numbers(line).old) is not None]
-    side, numbers = (Side.NEW, new) if new else (Side.OLD, old)
+    side, numbers = (Side.OLD, old) if patch.marks[lines[-1]] == REMOVED else (Side.NEW, new)
     path = file.path if side is Side.NEW or file.old_path is None else file.old_path
-    texts = [patch.lines[line][:_LONGEST_QUOTED].rstrip("\r") for line in lines[:_MOST_QUOTED]]
+    texts = [_quotable(patch.lines[line]) for line in lines[:_MOST_QUOTED]]
     return ReviewComment(path=path, side=side, start=numbers[0], end=numbers[-1], quoted="\n".join(texts))
 
 
@@ -34,10 +34,21 @@ def line_of_comment(patch: Patch, comment: ReviewComment) -> int | None:
     if file is None:
         return None
     line = patch.line_of(file, comment.end, is_old=comment.side is Side.OLD)
-    if line is None or comment.side is Side.NEW:
+    if comment.side is Side.NEW:
         return line
-    # Another patch numbers removed lines differently.
-    return line if patch.lines[line][:_LONGEST_QUOTED].rstrip("\r") in comment.quoted.split("\n") else None
+    first = patch.line_of(file, comment.start, is_old=True)
+    # Another patch numbers removed lines differently. The last lines of a long range are not quoted.
+    return line if first is not None and _quotable(patch.lines[first]) in comment.quoted.split("\n") else None
+
+
+def is_as_quoted(patch: Patch, line: int, comment: ReviewComment) -> bool:
+    """Whether the last line of a comment has the text that it had, as far as that is quoted."""
+    is_cut = comment.end - comment.start >= _MOST_QUOTED
+    return is_cut or _quotable(patch.lines[line])[1:] == comment.quoted.split("\n")[-1][1:]
+
+
+def _quotable(line: str) -> str:
+    return line[:_LONGEST_QUOTED].rstrip("\r")
 
 
 def file_at(patch: Patch, path: str) -> FilePatch | None:
@@ -82,9 +93,43 @@ def is_taken_up(since: Patch, comment: ReviewComment) -> bool:
         return True
     changed = [line for line in range(file.body, file.end) if since.marks[line] in {ADDED, REMOVED}]
     if comment.side is Side.OLD:
-        removed = {line[1:] for line in comment.quoted.split("\n") if line.startswith(REMOVED)}
-        return any(since.marks[line] == ADDED and since.lines[line][1:] in removed for line in changed)
+        quoted = comment.quoted.split("\n")
+        return any(_turns_back(since.lines[line], quoted) for line in changed)
     return any(_touches(since, line, comment) for line in changed)
+
+
+def _turns_back(changed: str, quoted: Sequence[str]) -> bool:
+    """Whether a changed line is a removed one that is back, or one of those beside it.
+
+    Their numbers are those before the whole change, which nothing can be compared with.
+    """
+    if changed.startswith(ADDED):
+        return f"{REMOVED}{changed[1:]}" in quoted
+    text = changed[1:]
+    return bool(text.strip()) and not {f"{ADDED}{text}", f"{CONTEXT}{text}"}.isdisjoint(quoted)
+
+
+def moved_along(since: Patch, comment: ReviewComment) -> ReviewComment:
+    """Return a comment whose lines were not changed with the place they have now."""
+    file = file_at(since, comment.path)
+    if file is None or comment.side is Side.OLD:
+        return comment
+    start, end = (_number_after(since, file, number) for number in (comment.start, comment.end))
+    return comment.model_copy(update={"path": file.path, "start": start, "end": end})
+
+
+def _number_after(since: Patch, file: FilePatch, number: int) -> int:
+    """Return the number after a change of a line that it left alone."""
+    moved = number
+    for hunk in file.hunks:
+        lines = since.marks[hunk.start + 1 : hunk.end]
+        if hunk.old > number:
+            break
+        if number < hunk.old + len(lines) - lines.count(ADDED) - lines.count(NO_NEWLINE):
+            line = since.line_of(file, number, is_old=True)
+            return number if line is None else since.numbers(line).new or number
+        moved += lines.count(ADDED) - lines.count(REMOVED)
+    return moved
 
 
 def _touches(since: Patch, line: int, comment: ReviewComment) -> bool:

@@ -19,18 +19,22 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 
 class FileHeader(NamedTuple):
-    """What a patch says about a file: its path, one word, and the facts that no line shows."""
+    """What a patch says about a file: its path, one word, and the facts that no line shows.
+
+    ``blob`` is the abbreviated id of its content after the change, "" where its content is as before.
+    """
 
     path: str
     old_path: str | None
     word: str
     facts: tuple[str, ...]
+    blob: str
 
 
 def parse_header(lines: Sequence[str]) -> FileHeader:
     """Read the lines from ``diff --git`` to the first hunk, without it."""
     if len(lines) == _PLAIN and (path := _edited_path(lines)) is not None:
-        return FileHeader(path, None, "modified", ())
+        return FileHeader(path, None, "modified", (), _blob(lines[1].removeprefix("index ")))
     fields = dict(filter(None, map(_field, lines[1:])))
     old, new = _paths(lines[0], fields)
     is_binary = "Binary files" in fields or "GIT binary patch" in fields
@@ -39,7 +43,13 @@ def parse_header(lines: Sequence[str]) -> FileHeader:
         old if old != new else None,
         _word(fields, is_binary=is_binary),
         tuple(_facts(old, fields, is_binary)),
+        _blob(fields.get("index", "")),
     )
+
+
+def _blob(index: str) -> str:
+    """Return the second id of ``OLD..NEW MODE``; that of a deleted file has zeros alone."""
+    return index.partition("..")[2].partition(" ")[0]
 
 
 _PLAIN = 4

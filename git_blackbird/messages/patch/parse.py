@@ -30,6 +30,7 @@ class FilePatch:
     old_path: str | None
     word: str
     facts: tuple[str, ...]
+    blob: str
     start: int
     end: int
     hunks: tuple[Hunk, ...]
@@ -40,6 +41,11 @@ class FilePatch:
     def body(self) -> int:
         """The first line of its first hunk, or its end."""
         return self.hunks[0].start if self.hunks else self.end
+
+    @property
+    def content(self) -> str:
+        """The id of its content after the change; where that is as before, what else was changed."""
+        return self.blob or "\n".join((self.word, *self.facts))
 
 
 class LineNumbers(NamedTuple):

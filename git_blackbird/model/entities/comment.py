@@ -29,3 +29,8 @@ class ReviewComment(Record):
     def place(self) -> tuple[str, Side, int, int]:
         """Where it stands: there is one comment at a place."""
         return self.path, self.side, self.start, self.end
+
+    def overlaps(self, other: "ReviewComment") -> bool:
+        """Whether both are about one line."""
+        is_one_file = (self.path, self.side) == (other.path, other.side)
+        return is_one_file and self.start <= other.end and other.start <= self.end

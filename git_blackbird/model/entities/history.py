@@ -213,27 +213,45 @@ def _is_left_uncommitted(run: Run) -> bool:
 
 
 class RequestedChange(NamedTuple):
-    """A person's last change request, and the runs that began after it, oldest first."""
+    """A person's change request, and the runs that began after it until the next one, oldest first."""
 
     text: str
     runs: tuple[Run, ...]
     comments: tuple[ReviewComment, ...] = ()
 
 
-def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
-    """Return the last change request of a person in one change; None before it was carried out.
+def requested_changes(runs: Sequence[Run]) -> tuple[RequestedChange, ...]:
+    """Return the change requests of a person in one change that were carried out, oldest first.
 
     Reviewers' requests are skipped: nobody saw the change in between.
     """
-    for index in range(len(runs) - 2, -1, -1):
-        requested = runs[index]
-        if requested.decision_state is DecisionState.CHANGES_REQUESTED and requested.requested_by is None:
-            later = tuple(runs[index + 1 :])
-            # The text of ``resume -m`` beside a request is part of it.
-            texts = (requested.decision_feedback, *(run.message for run in later))
-            text = "\n\n".join(text for text in texts if text)
-            return RequestedChange(text, later, requested.review_comments)
-    return None
+    indexes = [index for index, run in enumerate(runs[:-1]) if _is_request(run) and run.requested_by is None]
+    ends = (*(index + 1 for index in indexes[1:]), len(runs))
+    return tuple(
+        _requested(runs[index], runs[index + 1 : end]) for index, end in zip(indexes, ends, strict=False)
+    )
+
+
+def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
+    """Return the last change request of a person in one change; None before one was carried out."""
+    requests = requested_changes(runs)
+    return requests[-1] if requests else None
+
+
+def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
+    # The text of ``resume -m`` beside a request is part of it.
+    texts = (requested.decision_feedback, *(run.message for run in later))
+    text = "\n\n".join(text for text in texts if text)
+    return RequestedChange(text, tuple(later), requested.review_comments)
+
+
+def count_rounds(runs: Sequence[Run]) -> int:
+    """Count how often one change was made: once, and again for each change request before its last run."""
+    return 1 + sum(map(_is_request, runs[:-1]))
+
+
+def _is_request(run: Run) -> bool:
+    return run.decision_state is DecisionState.CHANGES_REQUESTED
 
 
 class PendingMessages(NamedTuple):

@@ -76,7 +76,8 @@ class CommentOutcome(NamedTuple):
 class SinceRequest:
     """A person's last request, unchanged, and what the task's runs did since.
 
-    ``pair`` is None if the snapshots are gone. ``comments`` are those on lines that the request had.
+    ``pair`` is None if the snapshots are gone. ``comments`` are those on lines that this request and those
+    before it had.
     """
 
     request: str
@@ -91,14 +92,14 @@ class Checkpoint:
 
     ``pair``: the *change* as two trees, None if no snapshot could be taken. ``moved``: the paths of the
     change that differ in the worktree by now. ``runs``: the number of runs that made the change, at a total
-    of ``cost_usd``. ``request_blocked_reason``: why changes cannot be requested. ``commit``: None if an
-    approval makes no commit. ``merged``: the findings of the reviewers, and ``suggested_request`` a change
-    request for them; None without reviews. ``reasons``: why a person must decide in any case: nothing was
-    changed, or the change was reviewed. ``since_request``: None before a person's change request was carried
-    out. ``other_branch``: set if HEAD has left the branch of the run. ``options``: those of the command.
-    ``behind``: how many other decisions wait. ``edited``: paths that a person edited in the task's worktree
-    after the run, which is part of the change. ``conflict``: which conflicts are not resolved.
-    ``worktree``: where the task's own worktree is now.
+    of ``cost_usd``. ``round_number``: how often it was made. ``request_blocked_reason``: why changes cannot
+    be requested. ``commit``: None if an approval makes no commit. ``merged``: the findings of the reviewers,
+    and ``suggested_request`` a change request for them; None without reviews. ``reasons``: why a person must
+    decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
+    person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
+    ``options``: those of the command. ``behind``: how many other decisions wait. ``edited``: paths that a
+    person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
+    conflicts are not resolved. ``worktree``: where the task's own worktree is now.
     """
 
     task: Task
@@ -107,6 +108,7 @@ class Checkpoint:
     pair: TreePair | None
     moved: tuple[str, ...] = ()
     runs: int = 1
+    round_number: int = 1
     cost_usd: float | None = None
     request_blocked_reason: str | None = None
     commit: CommitPreview | None = None

@@ -20,6 +20,7 @@ from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,
     SingleLineInput,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from git_blackbird.tui.widgets.runs_pane import RunsPane
 
 _NO_TASKS = "the plan has no tasks; A adds one"
-_NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
+_NO_MATCH = "no task is shown: esc shows all"
 _TABS = (
     Tab("details", "Task"),
     Tab("live", "Live"),
@@ -157,9 +158,17 @@ class MainScreen(Screen[None]):
             bar.show_text(self._error, layout=False)
         elif self.view_state is not None:
             agent = self._chosen_agent() or self._open_workspace().config.agent
-            shown = Shown(len(self.required), agent, self.live.at_work, self.plan_tree.narrowed)
+            shown = Shown(self._count_waiting(), agent, self.live.at_work, self.plan_tree.narrowed)
             bar.show_text(status_text(self.view_state.overview, shown), layout=False)
             self.query_one(KeyFooter).agent = agent
+
+    def _count_waiting(self) -> int:
+        """Count what waits for a person besides tasks that failed, which are counted as that."""
+        tasks = {} if self.view_state is None else self.view_state.plan.tasks
+        return sum(
+            item.task_id not in tasks or tasks[item.task_id].status is not Status.FAILED
+            for item in self.required
+        )
 
     def on_plan_tree_moved(self) -> None:
         self._show_all()
@@ -261,7 +270,7 @@ class MainScreen(Screen[None]):
         self._show_task()
 
     def _switch(self, tab_id: str) -> None:
-        was_right = self.focused is not None and not self.plan_tree.has_focus
+        was_right = self.tabs.has_focus_within
         self._add_history()
         self.tabs.switch_to(tab_id)
         if was_right:
@@ -318,12 +327,15 @@ class MainScreen(Screen[None]):
         self.plan_tree.focus()
 
     def action_leave(self) -> None:
-        """Go back to the plan and to both panes; there, clear the search."""
+        """Go back to the plan and to both panes; there, show all tasks."""
         self._lay_out(is_right=False)
         box = self.query_one("#search", Input)
         if self.plan_tree.has_focus and self._is_zoomed:
             self.action_zoom()
-        elif self.plan_tree.has_focus or self.focused is box:
+        elif self.plan_tree.has_focus:
+            box.value = ""
+            self.plan_tree.show_all()
+        elif self.focused is box:
             box.value = ""
             self.plan_tree.searched = ""
         box.display = False

@@ -8,7 +8,9 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Static
 
+from git_blackbird.tui.keys import NO_KEY
 from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import FileList, FileSearch
 from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS
@@ -29,6 +31,7 @@ REVIEW_BINDINGS: list[BindingType] = [
     Binding("right_curly_bracket", "in_diff('note(1)')", "Next comment or finding", show=False),
     Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
     Binding("m", "mark_read", _READ_KEY, show=False),
+    Binding("plus", "zoom", "Give the files' room to what is shown, or give it back", show=False),
     Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
     # The screen names the choices.
     *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
@@ -82,6 +85,18 @@ def _parts(place: Place, *, is_diff_shown: bool, was_requested: bool) -> Iterato
         yield _REQUESTED
 
 
+_DIFF_KEYS = frozenset(
+    binding.key for binding in Binding.make_bindings(DiffView.BINDINGS) if len(binding.key) == 1
+)
+
+
+def dead_key_text(character: str, place: Place, *, has_diff: bool) -> str:
+    """Say that a key does nothing where the focus is, and where it does something."""
+    if has_diff and place is not Place.DIFF and character in _DIFF_KEYS:
+        return f"{character} works in the diff: v goes there"
+    return NO_KEY
+
+
 class KeyLine(Static):
     """Names the keys, except while something is said about the last one."""
 
@@ -97,6 +112,8 @@ class KeyLine(Static):
     def say(self, text: str) -> None:
         """Say something instead, until the next key."""
         self._said = text
+        # What is said is shown in full, also where there is little room for keys.
+        self.set_class(bool(text), "saying")
         self.update(text or self._keys)
 
     def unsay(self) -> None:

@@ -16,7 +16,7 @@ from git_blackbird.messages.forms.form_draft import FilledForm, load_filled_form
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.plan_edits import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields
 from git_blackbird.tui.screens.plan_edit import SavingModal, fault_lines
-from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.bars import MultiLineInput, SingleLineInput
 
 T = TypeVar("T")
 _KEYS = "tab goes on, ctrl+s saves, esc goes back"
@@ -78,7 +78,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         text = _text(self._base, name)
         if name == "title":
             return SingleLineInput(text, id=name, select_on_focus=False, compact=True)
-        area = TextArea(text, id=name, soft_wrap=True, tab_behavior="focus", compact=True)
+        area = MultiLineInput(text, id=name, soft_wrap=True, tab_behavior="focus", compact=True)
         area.read_only = name == "acceptance_criteria" and self._has_long_criteria
         return area
 

@@ -1,15 +1,16 @@
 """The lines around the plan: what waits for a person, warnings, the search, and the keys that work now."""
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
@@ -69,6 +70,15 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
     return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
 
 
+@runtime_checkable
+class HasSpecialKeys(Protocol):
+    """A widget in which keys mean something else for a while, as in a search."""
+
+    @property
+    def special_keys(self) -> str:
+        """What they do then; "" otherwise."""
+
+
 _ALWAYS = frozenset({"help", "quit"})
 
 
@@ -82,6 +92,8 @@ class KeyFooter(Widget, can_focus=False):
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
     agent: reactive[str] = reactive("", always_update=False)
     """The agent of new runs, at the right end."""
+    special: reactive[str] = reactive("", always_update=False)
+    """What keys do for a while, instead of those that are active otherwise."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
@@ -90,8 +102,12 @@ class KeyFooter(Widget, can_focus=False):
         # Below another screen, none of them is to be had.
         active = screen.active_bindings.values() if self.app.screen is self.screen else ()
         self.keys = tuple(key.binding for key in active if key.binding.show and key.enabled)
+        nodes = () if screen.focused is None else screen.focused.ancestors_with_self
+        self.special = next((node.special_keys for node in nodes if isinstance(node, HasSpecialKeys)), "")
 
     def render(self) -> Content:
+        if self.special:
+            return Content(self.special)
         keys = [
             Content.assemble((self._key_text(key), "$footer-key-foreground bold"), f" {key.description}")
             for key in self._fitting()
@@ -101,6 +117,8 @@ class KeyFooter(Widget, can_focus=False):
         return line if not self.agent else Content.assemble(line, " " * gap, (self.agent, "dim"))
 
     def on_click(self, event: events.Click) -> None:
+        if self.special:
+            return
         right = 0
         for key in self._fitting():
             right += self._columns(key)
@@ -125,8 +143,28 @@ class KeyFooter(Widget, can_focus=False):
         return self.app.get_key_display(key)
 
 
+class MultiLineInput(TextArea):
+    """Has keys for the beginning and the end of the text; Textual's own has those of the line alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "cursor_edge(0)", "Beginning of the text", show=False),
+        Binding("ctrl+end", "cursor_edge(1)", "End of the text", show=False),
+        Binding("ctrl+shift+home", "cursor_edge(0, True)", "Select to the beginning", show=False),
+        Binding("ctrl+shift+end", "cursor_edge(1, True)", "Select to the end", show=False),
+    ]
+
+    def action_cursor_edge(self, end: int, select: bool = False) -> None:  # noqa: FBT001, FBT002  # of a binding
+        """Go to the beginning (0) or the end (1) of the text."""
+        self.move_cursor(self.document.end if end else (0, 0), select=select)
+
+
 class SingleLineInput(Input):
     """Takes all lines of a pasted text; Textual's own takes the first one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "home", "Beginning of the text", show=False),
+        Binding("ctrl+end", "end", "End of the text", show=False),
+    ]
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -62,7 +62,11 @@ class Choices(_Mixed, Generic[T]):
             self.text = text
 
     class Ignored(Message):
-        """A text was typed, and nothing here takes one."""
+        """A text was typed, ``character`` just now, or pasted, and nothing here takes one."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
 
     items: Sequence[ChoiceItem[T]]
     _typed = ""
@@ -82,6 +86,11 @@ class Choices(_Mixed, Generic[T]):
         raise NotImplementedError
 
     @property
+    def takes_text(self) -> bool:
+        """Whether a text that is typed is meant for one of the items."""
+        return self._text_index is not None
+
+    @property
     def _text_index(self) -> int | None:
         items = enumerate(self.items)
         return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
@@ -99,7 +108,7 @@ class Choices(_Mixed, Generic[T]):
                 event.stop()
             elif not may_be_key or event.key not in self.screen.active_bindings:
                 event.stop()
-                self._take_text()
+                self._take_text(event.character)
         elif self._is_text and event.key == "enter":
             event.stop()
             self._ask_again()
@@ -124,17 +133,18 @@ class Choices(_Mixed, Generic[T]):
         if key in {"j", "k"}:
             self.move_cursor(1 if key == "j" else -1)
         elif key.isdecimal() and key != "0":
-            self.go_to(key)
+            if not self.go_to(key) and not self.takes_text:
+                self.post_message(self.Ignored(key))
         else:
             return False
         if self.chosen_index == self._text_index:
             self._typed = ""
         return True
 
-    def _take_text(self) -> None:
+    def _take_text(self, character: str = "") -> None:
         self._is_text = True
         if self._text_index is None:
-            self.post_message(self.Ignored())
+            self.post_message(self.Ignored(character))
             return
         self.place_cursor(self._text_index)
         self.post_message(self.Typed(self._typed))

@@ -31,20 +31,35 @@ _FEWEST_PATH_COLUMNS = 8
 
 @dataclass
 class ReviewMarks:
-    """The paths of a change that someone has read, and those that are not to be approved.
+    """The files of a change that someone has read, and the paths that are not to be approved.
 
-    ``look`` is how diffs are shown, of this change and of the others.
+    ``read`` has the content that each path had then. ``look`` is how diffs are shown, of this change and of
+    the others.
     """
 
-    read: set[str] = field(default_factory=set)
+    read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     look: DiffLook = field(default_factory=DiffLook)
 
-    def mark(self, path: str) -> str:
+    def is_read(self, file: FilePatch) -> bool:
+        """Whether a file was read as it is now."""
+        known = self.read.get(file.path)
+        # Git abbreviates ids as far as they differ from others, which later ones may have changed.
+        return known is not None and (known.startswith(file.content) or file.content.startswith(known))
+
+    def toggle_read(self, file: FilePatch) -> bool:
+        """Change whether a file is marked as read; return whether it is now."""
+        if self.is_read(file):
+            del self.read[file.path]
+            return False
+        self.read[file.path] = file.content
+        return True
+
+    def mark(self, file: FilePatch) -> str:
         """Return the sign before a path."""
-        if path in self.left_out:
+        if file.path in self.left_out:
             return _LEFT_OUT
-        return _READ if path in self.read else _UNREAD
+        return _READ if self.is_read(file) else _UNREAD
 
     def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
         """Return the paths of the files that are not left out; a renamed one has two."""
@@ -72,7 +87,7 @@ class FileList(OptionList):
         self.search_field = FileSearch(self)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
-        self._added_columns = self._removed_columns = 0
+        self._added_columns = self._removed_columns = self._stat_columns = 0
         self._commented: Counter[str] = Counter()
         self._commented_before: frozenset[str] = frozenset()
         self.add_options(self._rows())
@@ -95,6 +110,8 @@ class FileList(OptionList):
             # Counts stand below each other, each with its sign and a space before it.
             self._added_columns = len(f" +{max((file.additions for file in files), default=0)}")
             self._removed_columns = len(f" -{max((file.deletions for file in files), default=0)}")
+            words = max((len(f" {_word_for_lines(file)}") for file in files), default=0)
+            self._stat_columns = max(self._added_columns + self._removed_columns, words)
             self.show_marks()
             # They may need another width.
             self.refresh(layout=True)
@@ -102,7 +119,7 @@ class FileList(OptionList):
     def show_comments(self, paths: Iterable[str], before: Iterable[str] = ()) -> None:
         """Mark the files that are commented; a path comes once for each comment.
 
-        ``before`` are those that the last request had comments on.
+        ``before`` are those that earlier requests had comments on.
         """
         self._commented, self._commented_before = Counter(paths), frozenset(before)
         self.show_marks()
@@ -113,7 +130,7 @@ class FileList(OptionList):
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(self._rows())
             self.highlighted = min(highlighted, len(self._files))
-        read = sum(file.path in self._marks.read for file in self._files)
+        read = sum(map(self._marks.is_read, self._files))
         comments = f", {counted(self._commented.total(), 'comment')}" if self._commented else ""
         self.border_title = f"{read} of {len(self._files)} read{comments}" if self._files else ""
         self.border_subtitle = "  ".join(self._legend())
@@ -143,8 +160,7 @@ class FileList(OptionList):
         del container
         most = max(_LEAST_COLUMNS, viewport.width * _MOST_PERCENT // 100)
         paths = (cell_len(render_path(file.path)) for file in self._files)
-        counts = self._added_columns + self._removed_columns
-        needed = _SIGN_COLUMNS + max(paths, default=0) + counts + _SCROLL_BAR_COLUMNS
+        needed = _SIGN_COLUMNS + max(paths, default=0) + self._stat_columns + _SCROLL_BAR_COLUMNS
         return max(_LEAST_COLUMNS, min(needed, most))
 
     def on_resize(self, event: events.Resize) -> None:
@@ -155,7 +171,7 @@ class FileList(OptionList):
     def _legend(self) -> Iterator[str]:
         """Yield the signs that are to be seen, with their meaning."""
         paths = {file.path for file in self._files}
-        if paths & (self._marks.read - self._marks.left_out):
+        if any(self._marks.mark(file) == _READ for file in self._files):
             yield f"{_READ} read"
         if paths & self._marks.left_out:
             yield f"{_LEFT_OUT} left out"
@@ -171,10 +187,11 @@ class FileList(OptionList):
 
     def _line(self, file: FilePatch, width: int) -> Text:
         is_commented = file.path in self._commented or file.path in self._commented_before
-        mark = self._marks.mark(file.path)
+        mark = self._marks.mark(file)
         begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
-        stat = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
+        counts = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
+        stat = (_word_for_lines(file) or counts).rjust(self._stat_columns)
         room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
         path = Text(_shortened(render_path(file.path), room))
         if mark == _LEFT_OUT:
@@ -228,6 +245,13 @@ class FileSearch(SingleLineInput):
         self.display = False
         self._files.show_marks()
         self._files.focus()
+
+
+def _word_for_lines(file: FilePatch) -> str:
+    """Return what stands in the place of numbers of lines where a file has none; "" where it has."""
+    if "binary" in file.word:
+        return "binary"
+    return "mode" if file.word == "mode changed" else ""
 
 
 def _shortened(path: str, room: int) -> str:

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import OptionList, TextArea
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
@@ -19,6 +19,7 @@ from git_blackbird.controller.queries.diff import paths_of, tracked_paths_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.tui.widgets.bars import MultiLineInput
 
 
 class PathLister:
@@ -71,7 +72,7 @@ class PathLister:
 _PICKING = frozenset({"up", "down", "enter", "tab", "escape"})
 
 
-class MentionArea(TextArea):
+class MentionArea(MultiLineInput):
     """The text; while the picker is open, it gets the keys that choose a path."""
 
     class Picked(Message):

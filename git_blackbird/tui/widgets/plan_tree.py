@@ -154,11 +154,15 @@ class PlanTree(ScrollView, can_focus=True):
         """Move the cursor to a task, removing folds and filters that hide it; to a new one when it comes."""
         self._awaited = None if task_id in self._plan.tasks else task_id
         if task_id not in self.shown_ids() and task_id in self._plan.tasks:
-            self.searched, self.filter_index = "", 0
+            self.show_all()
             self._folded.clear()
             self._update_rows()
         if task_id in self.shown_ids():
             self._move_to(self.shown_ids().index(task_id))
+
+    def show_all(self) -> None:
+        """Show all tasks, whatever was filtered or searched."""
+        self.searched, self.filter_index = "", 0
 
     def watch_filter_index(self) -> None:
         self._update_rows()
@@ -214,6 +218,7 @@ class PlanTree(ScrollView, can_focus=True):
 
     def _move_to(self, index: int) -> None:
         if not self._rows:
+            self.post_message(self.Moved())
             return
         self._awaited = None
         old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))

@@ -36,7 +36,7 @@ class Narrowed(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What the screen knows besides the state: how much waits for a person, and the agent of new runs."""
+    """What the screen knows besides the state; what waits for a person is counted without failed tasks."""
 
     waiting: int
     agent: str
@@ -58,6 +58,8 @@ def _narrowed(narrowed: Narrowed) -> Iterator[str]:
     if narrowed.searched:
         where = f"{narrowed.position} of {narrowed.matches}" if narrowed.position else str(narrowed.matches)
         yield f"search {clean_line(narrowed.searched, _LONGEST_SEARCH)}: {where}"
+    if narrowed.filter_name or narrowed.searched:
+        yield "esc shows all"
 
 
 def _progress(overview: StatusReport, at_work: AtWork, agent: str) -> Iterator[str]:

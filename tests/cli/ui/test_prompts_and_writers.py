@@ -106,11 +106,11 @@ Task: a - Task a
 Run status: failed (exit status 7)
 Run 0000000000000000, claude, 3 runs together, cost $0.03
 Agent says:
-  one
+  (1 line before)
   two
   three
   four
-  (1 more lines)
+  five
 Review summary:
   Files:
     M b.py  +2 -1

@@ -3,7 +3,14 @@
 import pytest
 
 from git_blackbird.messages.forms.review_form import ReviewFormError, parse_review_form, render_review_form
-from git_blackbird.messages.patch.comments import comment_on, is_taken_up, request_with, sent_comments
+from git_blackbird.messages.patch.comments import (
+    comment_on,
+    is_taken_up,
+    line_of_comment,
+    moved_along,
+    request_with,
+    sent_comments,
+)
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.entities.comment import ReviewComment, Side
 
@@ -92,6 +99,42 @@ def test_a_request_has_each_comment_once() -> None:
     assert comment_on(PATCH, 0, 3) is None
 
 
+REMOVED = Patch(
+    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n"
+    "@@ -1,5 +1,3 @@\n one\n-two\n-three\n+2\n-four\n five\n"
+    "@@ -20,16 +18,1 @@\n" + "".join(f"-{number}\n" for number in range(15)) + " end\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "side", "lines"),
+    [
+        (5, 6, Side.OLD, (1, 2)),
+        (6, 7, Side.OLD, (2, 3)),
+        (6, 8, Side.NEW, (2, 2)),
+        (6, 9, Side.OLD, (2, 4)),
+        (9, 10, Side.NEW, (3, 3)),
+        (12, 26, Side.OLD, (20, 34)),
+    ],
+)
+def test_a_range_is_numbered_so_that_its_comment_stands_under_its_last_line(
+    first: int, last: int, side: Side, lines: tuple[int, int]
+) -> None:
+    found = comment_on(REMOVED, first, last)
+    assert found is not None
+    assert (found.side, (found.start, found.end)) == (side, lines)
+    assert line_of_comment(REMOVED, found) == last
+
+
+def test_lines_beside_removed_ones_are_taken_up_where_they_were_changed() -> None:
+    found = comment_on(REMOVED, 5, 6)
+    start = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n"
+    assert found is not None
+    assert is_taken_up(Patch(f"{start}-one\n+1\n 2\n"), found)
+    assert is_taken_up(Patch(f"{start} one\n-2\n+two\n"), found)
+    assert not is_taken_up(Patch(f"{start} one\n-2\n+zwei\n"), found)
+
+
 @pytest.mark.parametrize(
     ("since", "is_there"),
     [
@@ -109,6 +152,22 @@ def test_a_request_has_each_comment_once() -> None:
 )
 def test_a_comment_is_taken_up_where_its_lines_were_changed(since: str, is_there: bool) -> None:
     assert is_taken_up(Patch(since), comment(8, 8, "x")) is is_there
+
+
+def test_a_comment_goes_along_with_its_lines() -> None:
+    above = "@@ -1,2 +1,4 @@\n one\n+a\n+b\n \n"
+    around = "@@ -2,5 +4,5 @@\n \n > new\n four\n-five\n+5\n six\n"
+    below = "@@ -20,1 +22,2 @@\n }\n+}\n"
+    start = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
+    for hunks, place in ((above, 5), (above + around, 5), (below, 3), (above + around + below, 5)):
+        moved = moved_along(Patch(start + hunks), comment(8, 8, "x"))
+        assert (moved.start, moved.end, moved.text) == (place, place, "x")
+    moved = moved_along(Patch(start + above + around), comment(12, 12, "x"))
+    assert (moved.start, moved.end) == (23, 23)
+    old = comment(7, 7, "x")
+    assert moved_along(Patch(start + above), old) == old
+    renamed = "diff --git a/a.py b/c.py\nsimilarity index 100%\nrename from a.py\nrename to c.py\n"
+    assert moved_along(Patch(renamed), comment(8, 8, "x")).path == "c.py"
 
 
 def test_a_removed_line_is_taken_up_where_it_is_back() -> None:

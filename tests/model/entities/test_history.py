@@ -11,7 +11,10 @@ from git_blackbird.model.entities.history import (
     History,
     PendingMessages,
     completed_task,
+    count_rounds,
     pending_messages,
+    requested_change,
+    requested_changes,
     runs_in_change,
     total_cost,
 )
@@ -37,6 +40,29 @@ def asks(number: int, *questions: str, **fields: Any) -> Run:
 
 def answered(number: int, status: RunStatus = RunStatus.PAUSED, **answers: str) -> Run:
     return run(number, status, answers=[{"id": name, "value": value} for name, value in answers.items()])
+
+
+def test_a_round_ends_with_a_change_request_and_not_with_a_pause() -> None:
+    paused = RunStatus.PAUSED
+    runs = [
+        run(1, paused),
+        run(2, decision_feedback="One.", decision_state=CHANGES),
+        run(3, paused),
+        run(4, requested_by="reviewers", decision_feedback="Two.", decision_state=CHANGES),
+        run(5, message="Faster."),
+        run(6, decision_feedback="Three.", decision_state=CHANGES),
+    ]
+    assert [count_rounds(runs[:end]) for end in range(1, 7)] == [1, 1, 2, 2, 3, 3]
+    assert [request.text for request in requested_changes(runs)] == ["One.\n\nFaster."]
+    runs = [*runs, run(7, decision_state=DecisionState.PENDING)]
+    assert count_rounds(runs) == 4
+    requests = requested_changes(runs)
+    assert [(request.text, len(request.runs)) for request in requests] == [
+        ("One.\n\nFaster.", 4),
+        ("Three.", 1),
+    ]
+    assert requested_change(runs) == requests[-1]
+    assert requested_changes(runs[:2]) == ()
 
 
 @pytest.mark.parametrize(

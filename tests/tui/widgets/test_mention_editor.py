@@ -36,6 +36,8 @@ def test_what_is_chosen_stays_so_when_more_is_found(repo: Path) -> None:
             await app.workers.wait_for_complete()
             await pilot.press("enter")
             assert app.query_one(MentionEditor).text == "@review.py "
+            await pilot.press("ctrl+home", *"See ", "ctrl+end")
+            assert app.query_one(MentionEditor).text == "See @review.py "
             write(repo, {"viewed-since.py": ""})
             await pilot.press(*"@viewed")
             while not picker.option_count or picker.get_option_at_index(0).prompt != "viewed-since.py":

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from rich.cells import get_character_cell_size
 
 from git_blackbird.messages.display.format import wrap_line
-from git_blackbird.messages.patch.comments import file_at, line_of_comment
+from git_blackbird.messages.patch.comments import file_at, is_as_quoted, line_of_comment
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.model.entities.comment import ReviewComment, Side
 from git_blackbird.model.entities.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.diff.painter import NoteRow
@@ -37,15 +37,16 @@ def comment_notes(patch: Patch, comments: Iterable[ReviewComment]) -> Iterator[N
     for comment in comments:
         line = line_of_comment(patch, comment)
         if line is not None:
-            lines = "" if comment.start == comment.end else f" (lines {comment.start}-{comment.end})"
+            when = " before the change" if comment.side is Side.OLD else ""
+            lines = "" if comment.start == comment.end else f" (lines {comment.start}-{comment.end}{when})"
             yield Note(line, f"you{lines}: {comment.text.strip()}", comment)
 
 
 def earlier_notes(patch: Patch, outcomes: Iterable[CommentOutcome]) -> Iterator[Note]:
-    """Yield the comments of the last request whose lines are as they were."""
+    """Yield the comments of earlier requests whose lines are as they were."""
     for comment, is_taken_up in outcomes:
         line = None if is_taken_up else line_of_comment(patch, comment)
-        if line is not None and patch.lines[line][1:] == comment.quoted.split("\n")[-1][1:]:
+        if line is not None and is_as_quoted(patch, line, comment):
             yield Note(line, f"requested before, not changed: {comment.text.strip()}")
 
 

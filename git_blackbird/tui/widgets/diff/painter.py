@@ -117,11 +117,12 @@ class Painter:
         return self._fitted(strip, 0, frame.width, self._style(name))
 
     def _fitted(self, strip: Strip, left: int, columns: int, base: Style) -> Strip:
-        """Return so many columns of a strip; its last one says where it goes on."""
-        if strip.cell_length <= left + columns or columns <= 1:
-            return strip.crop_extend(left, left + columns, base)
-        shown = strip.crop_extend(left, left + columns - 1, base)
-        return Strip([*shown, Segment(_GOES_ON, base + self._style("number"))])
+        """Return so many columns of a strip; its first and last one say where it goes on."""
+        is_cut_before = left > 0 and strip.cell_length > 0 and columns > 1
+        is_cut_after = strip.cell_length > left + columns and columns > 1
+        sign = Segment(_GOES_ON, base + self._style("number"))
+        shown = strip.crop_extend(left + is_cut_before, left + columns - is_cut_after, base)
+        return Strip([*[sign] * is_cut_before, *shown, *[sign] * is_cut_after])
 
     def _beside(self, left: Sequence[Strip], right: Sequence[Strip], *widths: int) -> Iterator[Strip]:
         blanks = [Strip([Segment(" " * width, self._style("missing"))]) for width in widths]

@@ -27,19 +27,24 @@ from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
 from git_blackbird.tui.widgets.diff.rows import DiffLook
-from git_blackbird.tui.widgets.diff.view import DiffView
+from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 _SEARCH_KEYS = "enter searches, esc ends the search"
 _MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc ends the search"
+_CHANGED_SINCE = "none here: the lines you commented before were changed"
 _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
 
 class Caption(NamedTuple):
-    """What stands above a diff, and what stands there instead of one without files."""
+    """What stands above a diff, what stands there instead of one without files.
+
+    ``no_notes`` is said where no line has a comment or a finding.
+    """
 
     text: str = ""
     nothing: str = "nothing was changed"
+    no_notes: str = NO_NOTES
 
 
 PLAIN = Caption()
@@ -123,6 +128,7 @@ class DiffPane(Vertical):
     def read(self, workspace: Workspace, pair: TreePair, caption: Caption = PLAIN) -> None:
         """Show the diff of a pair of trees, unless it is shown already."""
         self._caption = caption
+        self._view.no_notes = self._no_notes
         if pair == self._pair:
             self._show_caption()
         else:
@@ -163,6 +169,7 @@ class DiffPane(Vertical):
 
     def _show_notes(self) -> None:
         patch = self._view.patch
+        self._view.no_notes = self._no_notes
         comments = () if self._comments is None else self._comments.items
         self._view.annotate(
             (
@@ -171,6 +178,12 @@ class DiffPane(Vertical):
                 *comment_notes(patch, comments),
             )
         )
+
+    @property
+    def _no_notes(self) -> str:
+        """Say why no line has a comment or a finding."""
+        is_whole = self._caption.no_notes == NO_NOTES
+        return _CHANGED_SINCE if self._earlier and is_whole else self._caption.no_notes
 
     def on_diff_view_comment_wanted(self, event: DiffView.CommentWanted) -> None:
         """Ask the screen for the text of a comment."""

@@ -15,6 +15,7 @@ from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 _SHIFT_COLUMNS = 8
 _PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
 _IN_NAMES = "in file names"
+NO_NOTES = "no comments and no findings here"
 
 
 class DiffView(DiffRows):
@@ -66,6 +67,8 @@ class DiffView(DiffRows):
 
     matches: tuple[int, ...] = ()
     accepts_comments = False
+    no_notes = NO_NOTES
+    """What is said where no line has a comment or a finding."""
     mark: int | None = None
     """The line at which a range was begun."""
 
@@ -192,6 +195,7 @@ class DiffView(DiffRows):
 
     def action_wrap(self) -> None:
         self.look.is_wrapped = not self.is_wrapped
+        self.left = 0
         self.lay_out()
         self._tell("long lines are wrapped" if self.is_wrapped else "long lines scroll with left and right")
 
@@ -265,12 +269,12 @@ class DiffView(DiffRows):
     def action_note(self, direction: int) -> None:
         """Go to the next line with a comment or a finding under it, or the one before."""
         lines, row = sorted({note.line for note in self.notes}), self.row
-        if row is None:
+        if row is None or not lines:
+            self._tell(self.no_notes)
             return
         further = [line for line in lines if (line - row.line) * direction > 0]
         if not further:
-            end = "last" if direction > 0 else "first"
-            self._tell(f"the {end} comment or finding" if lines else "no comments and no findings here")
+            self._tell(_no_further(direction, is_on_one=row.line in lines))
             return
         line = further[0 if direction > 0 else -1]
         self._go_among(line)
@@ -283,3 +287,14 @@ class DiffView(DiffRows):
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Told(text))
+
+
+def _no_further(direction: int, *, is_on_one: bool) -> str:
+    """Say that no comment or finding comes after the cursor, or before it, and where there are some."""
+    if is_on_one:
+        return f"the {'last' if direction > 0 else 'first'} comment or finding"
+    return (
+        "none after this; { goes to the one before"
+        if direction > 0
+        else "none before this; } goes to the next"
+    )

@@ -236,8 +236,10 @@ def test_long_lines_scroll_beside_their_numbers_or_are_wrapped() -> None:
         await press(app, pilot, "j", "j", *["right"] * 35)
         assert app.lines[2].startswith(">  1 + ")
         assert app.lines[2].endswith("日!")
-        assert app.lines[3] == "   2 +"
-        await press(app, pilot, *["left"] * 35)
+        # Both that are cut at the left say so.
+        assert [line[:8] for line in app.lines[2:4]] == [">  1 + …", "   2 + …"]
+        await press(app, pilot, "w", "w")
+        assert app.lines[2].startswith(">  1 + word word")
         # A line that is cut says so; one that is wrapped is cut between words.
         assert app.lines[2] == ">  1 + word word word word word word w…"
         await press(app, pilot, "w")
@@ -271,8 +273,16 @@ def test_findings_stand_under_their_lines() -> None:
         app.pane.annotate(None, MergedReview(groups=groups, minor=(elsewhere, note)))
         await pilot.pause()
         assert app.lines[4:9] == FOUND.splitlines()
+        await press(app, pilot, "{")
+        assert app.lines[-1] == " none before this; } goes to the next"
+        await press(app, pilot, "}", "{")
+        assert app.lines[-1] == " the first comment or finding"
         await press(app, pilot, "Z", "Z", "G")
         assert any(line.endswith("reviewer, minor: old name") for line in app.lines)
+        await press(app, pilot, "}")
+        assert app.lines[-1] == " none after this; { goes to the one before"
+        await press(app, pilot, "{", "}")
+        assert app.lines[-1] == " the last comment or finding"
         assert not any("nowhere" in line for line in app.lines)
         await press(app, pilot, "c", "v")
         assert under_cursor(app).startswith(">")

@@ -1,0 +1,260 @@
+"""A place to review a change: what is known of it, its files and its diff."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.widgets import ContentSwitcher, OptionList, Static
+
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
+from git_blackbird.messages.patch.parse import FilePatch
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.decision import Choice, Reply
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.tui.screens.comment import CommentScreen
+from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS, KeyLine, Place, keys_line, place_of
+from git_blackbird.tui.widgets.diff.pane import PLAIN, Caption, DiffPane
+from git_blackbird.tui.widgets.diff.view import DiffView
+from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
+from git_blackbird.tui.widgets.line_view import TextPane
+from git_blackbird.tui.widgets.mention_editor import PathLister
+from git_blackbird.tui.widgets.scrolling import ScrollsText
+
+_SINCE_REQUEST = Caption(
+    nothing="nothing changed since the request",
+    no_notes="none in what changed since the request; I shows all",
+)
+_STACKED_BELOW = 80
+_SHORT_BELOW = 18
+
+
+class ChangeScreen(ScrollsText, Modal[Reply]):
+    """Shows a change for a decision, which a subclass asks for. ``marks`` outlive the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = REVIEW_BINDINGS
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        checkpoint: Checkpoint,
+        drafts: Drafts,
+        path_lister: PathLister,
+        marks: ReviewMarks,
+    ) -> None:
+        super().__init__(TITLE, "")
+        self.checkpoint = checkpoint
+        self._workspace = workspace
+        self._drafts = drafts
+        self._comments = drafts.comments(checkpoint.run)
+        self._path_lister = path_lister
+        self._marks = marks
+        self._viewed = checkpoint.pair
+        # The files of the whole change, also while only what changed since the request is shown.
+        self._change: Sequence[FilePatch] = ()
+        self._key_line = KeyLine()
+        self._files = FileList(marks, id="files")
+        self._diff = DiffPane(id="diff", look=marks.look)
+        self._overview = TextPane(id="overview")
+
+    def compose(self) -> ComposeResult:
+        task = self.checkpoint.task
+        about = f"ACTION REQUIRED  your decision on {task.id}: {clean_line(task.title)}"
+        yield Static(about, classes="banner", markup=False)
+        yield Static(" · ".join(checkpoint_facts(self.checkpoint)), classes="facts", markup=False)
+        with Container(id="review"):
+            yield self._files
+            with ContentSwitcher(id="view", initial="overview"):
+                yield self._overview
+                yield self._diff
+        yield self._files.search_field
+        yield from self.compose_body()
+        yield self._key_line
+
+    def on_mount(self) -> None:
+        self.bindings_updated_signal.subscribe(self, lambda _: self._show_keys())
+        since = self.checkpoint.since_request
+        self._diff.annotate(self._comments, self.checkpoint.merged, () if since is None else since.comments)
+        self._show_comments()
+        self._path_lister.prepare(self.app)
+        if self.checkpoint.pair is not None:
+            self._diff.read(self._workspace, self.checkpoint.pair)
+
+    @property
+    def _place(self) -> Place:
+        return place_of(self.focused)
+
+    def on_unmount(self) -> None:
+        """Save the comments at once, however this screen is closed."""
+        self._comments.save()
+
+    async def on_diff_pane_comment_wanted(self, event: DiffPane.CommentWanted) -> None:
+        """Let a comment be written."""
+        screen = CommentScreen(event.pane, event.comment, self._path_lister)
+        await self.app.push_screen(screen, lambda _: self._show_comments())
+
+    def _show_comments(self) -> None:
+        """Show which files have comments, and list those that are not sent."""
+        unsent, since = self._comments.items, self.checkpoint.since_request
+        before = () if since is None else since.comments
+        self._files.show_comments(
+            (comment.path for comment in unsent), (outcome.comment.path for outcome in before)
+        )
+        self._overview.show(render_overview(self.checkpoint, unsent), self.checkpoint.run.id)
+
+    def _show_keys(self) -> None:
+        """Say what the keys of what has the focus do now."""
+        place, was_requested = self._place, self.checkpoint.since_request is not None
+        line = keys_line(place, is_diff_shown=self._is_diff_shown, was_requested=was_requested)
+        special = self._diff.special_keys if place is Place.DIFF else ""
+        self._key_line.show_keys(special or line)
+
+    def on_click(self) -> None:
+        self._unsay()
+
+    def _unsay(self) -> None:
+        self._diff.end_note()
+        self._key_line.unsay()
+
+    def on_resize(self) -> None:
+        """Put files and diff beside each other, or one above the other where there are few columns."""
+        self.set_class(self.size.width < _STACKED_BELOW, "stacked")
+        self.set_class(self.size.height < _SHORT_BELOW, "short")
+
+    def action_diff(self) -> None:
+        self._view(Choice.VIEW_DIFF)
+
+    def action_after_request(self, choice: str) -> None:
+        self._view(Choice(choice))
+
+    def _view(self, choice: Choice) -> None:
+        """Show a diff, and go to it."""
+        pair = self.checkpoint.pair_of(choice)
+        if pair is None:
+            self._key_line.say(f"no diff can be shown: {self.checkpoint.blocked_reason(choice)}")
+            return
+        self._show_diff(pair)
+        self.set_focus(self._diff.view)
+
+    def action_search(self) -> None:
+        """Search in the diff, wherever the focus is."""
+        if self._viewed is None:
+            self._key_line.say("there is no diff to search in")
+            return
+        self._show_diff(self._viewed)
+        self._diff.action_search()
+
+    @property
+    def _is_diff_shown(self) -> bool:
+        return self.query_one("#view", ContentSwitcher).current == "diff"
+
+    def _show_overview(self) -> None:
+        self._switch("overview")
+        with self.prevent(OptionList.OptionHighlighted):
+            self._files.highlighted = OVERVIEW
+
+    def _show_diff(self, pair: TreePair) -> None:
+        self._viewed = pair
+        self._switch("diff")
+        self._diff.read(self._workspace, pair, self._caption_of(pair))
+        self._files.follow(self._diff.file)
+
+    def _caption_of(self, pair: TreePair) -> Caption:
+        return PLAIN if pair == self.checkpoint.pair else _SINCE_REQUEST
+
+    async def action_in_diff(self, action: str) -> None:
+        """Move in the diff, wherever the focus is."""
+        if not self._is_diff_shown and self._viewed is not None:
+            self._show_diff(self._viewed)
+        elif self._viewed is not None:
+            await self._diff.view.run_action(action)
+
+    def on_diff_pane_file_changed(self) -> None:
+        """Show the files of a diff that was read, and follow its cursor."""
+        self._files.show(self._diff.shown)
+        if self._diff.shown and self._viewed == self.checkpoint.pair:
+            self._change = self._diff.shown
+        if self._is_diff_shown:
+            self._files.follow(self._diff.file)
+        self._name_file()
+
+    def _switch(self, view: str) -> None:
+        self.query_one("#view", ContentSwitcher).current = view
+        self._name_file()
+        self.refresh_bindings()
+
+    def _name_file(self) -> None:
+        """Say above the diff at which file its cursor is, and that it is not of the whole change."""
+        files, file = self._diff.shown, self._diff.file
+        is_one_of_many = self._is_diff_shown and file is not None and len(files) > 1
+        where = [f"file {files.index(file) + 1} of {len(files)}"] if file and is_one_of_many else []
+        if self._is_diff_shown and self._viewed != self.checkpoint.pair:
+            where.append("since your request")
+        self.query_one("#view").border_title = ", ".join(where)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what the cursor of the file list is on."""
+        if event.option_index == OVERVIEW:
+            self._switch("overview")
+        elif self._files.current is not None and self._viewed is not None:
+            self._switch("diff")
+            self._diff.go_to_file(self._files.current.path)
+
+    def on_option_list_option_selected(self) -> None:
+        """Go from a file to its lines."""
+        self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
+
+    def action_mark_read(self) -> None:
+        """Mark the file, and go on to the next one."""
+        file = self._marked_file()
+        if file is None:
+            return
+        is_read = self._marks.toggle_read(file)
+        self._files.show_marks()
+        if is_read and self._is_diff_shown:
+            self._diff.view.action_file(1)
+
+    def action_zoom(self) -> None:
+        """Give the room of the files and the facts to what is shown, or give it back."""
+        self.toggle_class("zoomed")
+        if self._place in {Place.FILES, Place.NAMES}:
+            self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
+
+    def action_leave_out(self) -> None:
+        file = self._marked_file()
+        if file is not None:
+            self._marks.left_out ^= {file.path}
+            self._files.show_marks()
+
+    def _marked_file(self) -> FilePatch | None:
+        """Return the file under the cursor; if there is none, say so."""
+        file = self._files.current or (self._diff.file if self._is_diff_shown else None)
+        if file is None:
+            self.notify("No file: ] goes to the next one", severity="warning", markup=False)
+        return file
+
+    def action_scroll(self, pages: int) -> None:
+        if self._is_diff_shown:
+            self._diff.view.action_page(pages)
+        else:
+            super().action_scroll(pages)
+
+    def action_scroll_to(self, end: int) -> None:
+        if self._is_diff_shown:
+            self._diff.view.action_end(end)
+        else:
+            super().action_scroll_to(end)
+
+    @property
+    def copied_text(self) -> str:
+        """The path and line under the cursor of the diff, or the path of the file under that of the list."""
+        return (self._diff.view if self._is_diff_shown else self._files).copied_text
+
+    @property
+    def read_widget(self) -> TextPane | DiffView:
+        return self._diff.view if self._is_diff_shown else self._overview
