@@ -41,7 +41,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
 BUG = 70
 # An agent that cannot be started is a stop of `execute`, which has other words than an error.
 WAYS_OUT = ("hint: ", "next step", "this completes it: ")
-_WORDS = re.compile(r"^(error|fatal|warning): |^cannot start the agent: ", re.MULTILINE)
+_WORDS = re.compile(r"^(error|fatal|warning): |^cannot start the agent: |^this is half done; ", re.MULTILINE)
 
 
 class Final(NamedTuple):

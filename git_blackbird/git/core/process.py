@@ -107,6 +107,7 @@ class GitWork:
     def __init__(self) -> None:
         # The git processes that the thread waits for, and whether each was killed.
         self.running: dict[subprocess.Popen[bytes], bool] = {}
+        self.stops = 0
 
     @contextlib.contextmanager
     def here(self) -> Iterator[None]:
@@ -120,6 +121,7 @@ class GitWork:
     def stop(self) -> None:
         """Kill the git processes that run now; the thread raises GitStoppedError."""
         with _running_lock:
+            self.stops += 1
             for process in [process for process, is_stopped in self.running.items() if not is_stopped]:
                 self.running[process] = True
                 _kill_group(process)
@@ -128,6 +130,20 @@ class GitWork:
 _running_lock = threading.Lock()
 _work: ContextVar[GitWork] = ContextVar("git work")
 _ALONE = GitWork()
+
+
+@contextlib.contextmanager
+def unstopped() -> Iterator[None]:
+    """Let git end by itself in the block, where it takes no time and would leave a thing half made.
+
+    Raises GitStoppedError after it if the work that this is part of was stopped meanwhile.
+    """
+    work = _work.get(_ALONE)
+    before = work.stops
+    with GitWork().here():
+        yield
+    if work.stops != before:
+        raise GitStoppedError((), -signal.SIGKILL, b"", message="git was interrupted")
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.process import operands, revisions, unstopped
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -83,7 +83,8 @@ def begun_tree(linked: Repository) -> str:
 def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
     # Forced, because git may still know one there whose folder somebody removed.
     options = ("worktree", "add", "--force", "--detach", "--no-checkout", "--quiet")
-    with _changing_list:
+    # One that is half added is in the way of other git commands, until it is pruned.
+    with unstopped(), _changing_list:
         repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit))
     linked = open_linked(repo, folder)
     if linked is None:
