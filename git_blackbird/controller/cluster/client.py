@@ -155,7 +155,8 @@ def _hint_for(error: Exception, address: str) -> str | None:
 
 async def _require_host(address: str) -> None:
     """Raise OSError where the host of an address is not known: Dask would keep trying."""
-    host = urlsplit(address).hostname
+    place = urlsplit(address)
+    host = place.hostname if place.scheme in {"tcp", "tls"} else None
     try:
         if host:
             await asyncio.get_running_loop().getaddrinfo(host, None)
