@@ -29,9 +29,6 @@ class Written(NamedTuple):
     runs: tuple[tuple[int, RunId], ...]
     places: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
-    def __bool__(self) -> bool:
-        return bool(self.runs)
-
     @property
     def since(self) -> int:
         """When the first run began."""
