@@ -1,5 +1,6 @@
 """What goes wrong on workers, while the scheduler is away, or before any worker has begun."""
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.errors import ExitCode
+from git_blackbird.controller.cluster.client import Cluster
+from git_blackbird.errors import ExitCode, UnusableError
+from tests.controller.support import open_at
 from tests.support import commit, git
-from tests.trial.machines import Machines, eventually, other_machines
+from tests.trial.machines import Machines, eventually, free_port, other_machines
 from tests.trial.program import PATIENCE_SECONDS, Trial
 from tests.trial.test_cluster import agent, starts
 
@@ -168,12 +171,51 @@ def test_a_file_for_tls_that_is_missing_is_named(repo: Path) -> None:
         assert "ca.pem is not there, which is distributed.comm.tls.ca-file in Dask's configuration" in said
 
 
-def test_a_host_that_is_not_known_is_named_at_once(repo: Path) -> None:
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("tcp://no.such.invalid:1", "the host no.such.invalid is not known"),
+        ("no.such.invalid:1", "the host no.such.invalid is not known"),
+        ("tcp://127.0.0.1:99999", "99999 is not the number of a port"),
+        ("127.0.0.1", "missing port number in address '127.0.0.1'"),
+    ],
+)
+def test_an_address_where_nothing_can_be_is_refused_at_once(repo: Path, address: str, reason: str) -> None:
     git(repo, "remote", "add", "origin", "elsewhere")
     trial = Trial(repo)
     trial.plan({"a": ()})
-    said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", "tcp://no.such.invalid:1")
-    assert "fatal: the cluster at tcp://no.such.invalid:1 cannot be used: the host no.such.invalid" in said
+    said = trial.expect(ExitCode.UNUSABLE, "execute", "--no-input", "--cluster", address)
+    assert f"fatal: the cluster at {address} cannot be used: {reason}" in said
+
+
+def test_without_a_scheduler_what_is_waited_for_is_said_and_can_be_interrupted(repo: Path) -> None:
+    git(repo, "remote", "add", "origin", "elsewhere")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    address = f"tcp://127.0.0.1:{free_port()}"
+    home = trial.start("execute", "--no-input", "--cluster", address)
+    assert home.stdout is not None
+    assert home.stdout.readline() == f"connecting to {address}; waiting for its scheduler\n"
+    home.send_signal(signal.SIGINT)
+    said, _ = home.communicate(timeout=10)
+    assert home.returncode == ExitCode.INTERRUPTED, said
+    assert said == "interrupted\n"
+
+
+def test_without_a_scheduler_the_command_that_starts_one_is_named(repo: Path) -> None:
+    git(repo, "remote", "add", "origin", "elsewhere")
+    git(repo, "config", "blackbird.cluster.address", f"tcp://127.0.0.1:{(port := free_port())}")
+    workspace = open_at(repo)
+
+    async def connect() -> None:
+        async with Cluster(workspace, print, patience=0.5):
+            pass
+
+    with pytest.raises(UnusableError) as raised:
+        asyncio.run(connect())
+    assert raised.value.message.endswith(" cannot be used: no scheduler answers: Connection refused")
+    command = f"dask scheduler --host 127.0.0.1 --port {port}"
+    assert raised.value.hint == f"{command}    # starts one, on that machine"
 
 
 def test_workers_here_need_no_certificates(repo: Path, tmp_path: Path) -> None:

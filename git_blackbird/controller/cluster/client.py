@@ -2,13 +2,12 @@
 
 import asyncio
 import contextlib
-import socket
 import urllib.request
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import urlsplit
 
+from git_blackbird.controller.cluster.addresses import require_host, scheduler_command
 from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.extra import LOCAL, require_extra, require_tls_files
 from git_blackbird.controller.cluster.follow import RemoteRun
@@ -37,9 +36,12 @@ _MOST_LOCAL = 64
 class Cluster:
     """The workers behind one scheduler, while a call uses them."""
 
-    def __init__(self, workspace: Workspace, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, workspace: Workspace, say: Callable[[str], None], *, patience: float = _CONNECT_SECONDS
+    ) -> None:
         self._workspace = workspace
         self._say = say
+        self._patience = patience
         self._stack = contextlib.AsyncExitStack()
         self._connection: Connection | None = None
 
@@ -66,7 +68,7 @@ class Cluster:
             self._connection = await self._connect(address)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             await self._stack.aclose()
-            text = f"the cluster at {address} cannot be used: {error.__cause__ or error}"
+            text = f"the cluster at {address} cannot be used: {_reason_of(error)}"
             raise UnusableError(text, hint=_hint_for(error, address)) from error
         except BaseException:
             await self._stack.aclose()
@@ -84,11 +86,13 @@ class Cluster:
         else:
             remote = remote_url(repo, config.remote or "origin")
             require_tls_files(address, "client")
-            await _require_host(address)
-        connecting = Client(address, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS)
-        opening = self._stack.enter_async_context(connecting)
-        client = await self._said_if_slow(f"waiting for the scheduler at {address}", opening)
-        await self._said_if_slow("waiting for a worker", _workers_of(client, count))
+            await require_host(address)
+        client = Client(address, asynchronous=True, set_as_default=False, timeout=self._patience)
+        self._stack.push_async_callback(_leave, client)
+        opening = _scheduler_of(client)
+        await self._said_if_slow(f"connecting to {address}; waiting for its scheduler", opening)
+        workers = _workers_of(client, count, self._patience)
+        await self._said_if_slow(f"connected to {address}; waiting for a worker", workers)
         dashboard = await asyncio.to_thread(_dashboard_of, client) if is_remote else None
         connection = Connection(client, remote, dashboard=dashboard)
         await connection.look()
@@ -104,6 +108,7 @@ class Cluster:
             return await task
         finally:
             task.cancel()
+            await asyncio.wait({task})
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
@@ -144,24 +149,22 @@ class _NoWorkerError(TimeoutError):
     """A scheduler answers, and no worker is connected to it."""
 
 
+class _NoSchedulerError(TimeoutError):
+    """No scheduler answers at an address."""
+
+
 def _hint_for(error: Exception, address: str) -> str | None:
     """Return what starts what was not there."""
-    if isinstance(error, _NoWorkerError):
+    if isinstance(error, _NoWorkerError) and not address.startswith(LOCAL):
         return f"git blackbird worker {shell_word(address)}    # starts a worker"
-    if isinstance(error, TimeoutError):
-        return "no scheduler answers there; docs/cluster.md tells how one is started"
-    return None
+    return scheduler_command(address) if isinstance(error, _NoSchedulerError) else None
 
 
-async def _require_host(address: str) -> None:
-    """Raise OSError where the host of an address is not known: Dask would keep trying."""
-    place = urlsplit(address)
-    host = place.hostname if place.scheme in {"tcp", "tls"} else None
-    try:
-        if host:
-            await asyncio.get_running_loop().getaddrinfo(host, None)
-    except socket.gaierror as error:
-        raise OSError(f"the host {host} is not known: {error.strerror}") from None
+def _reason_of(error: BaseException) -> str:
+    """Return what was wrong at first, without where in Dask that was."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
 def _dashboard_of(client: "Client") -> str | None:
@@ -182,11 +185,30 @@ def _count(address: str) -> int:
     return int(given)
 
 
-async def _workers_of(client: "Client", count: int) -> None:
+async def _scheduler_of(client: "Client") -> None:
+    """Wait for the scheduler. Raises OSError."""
+    try:
+        # As it is written, a client waits by itself; here it is awaited.
+        opening: Any = client
+        await opening
+    except OSError as error:
+        # Dask tries again until its time is up, except where that is of no use.
+        if isinstance(error, TimeoutError) or str(error).startswith("Timed out"):
+            raise _NoSchedulerError(f"no scheduler answers: {_reason_of(error)}") from None
+        raise
+
+
+async def _workers_of(client: "Client", count: int, patience: float) -> None:
     """Wait for some workers. Raises TimeoutError."""
     try:
         # As it is written, it waits by itself; here it is a coroutine.
         waiting: Any = client.wait_for_workers
-        await waiting(count, timeout=_CONNECT_SECONDS)
+        await waiting(count, timeout=patience)
     except TimeoutError:
         raise _NoWorkerError("no worker is connected") from None
+
+
+async def _leave(client: "Client") -> None:
+    """Close a client, whether or not it was connected."""
+    closing: Any = client.close
+    await closing()

@@ -1,7 +1,9 @@
 """The loop: perform the next action until none is due or someone must decide (DESIGN.md 5)."""
 
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
 from git_blackbird import trace
@@ -99,7 +101,11 @@ class Loop:
         from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs  # noqa: PLC0415
 
         engine = self._engine
-        async with Cluster(self._workspace, lambda text: inform(engine.ui, text)) as cluster:
+        async with contextlib.AsyncExitStack() as stack:
+            joining = stack.enter_async_context(Cluster(self._workspace, partial(inform, engine.ui)))
+            cluster = await engine.interruptible(joining)
+            if cluster is None:
+                return await self._run()
             self._workspace = engine.workspace = cluster.workspace
             engine.elsewhere = cluster
             inform(engine.ui, cluster.connection.about)

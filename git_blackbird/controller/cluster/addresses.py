@@ -1,0 +1,41 @@
+"""Addresses of schedulers: what can be said of one before anything is asked of it."""
+
+import asyncio
+import socket
+
+from git_blackbird.model.base.sanitize import shell_word
+
+_LAST_PORT = 65535
+
+
+async def require_host(address: str) -> None:
+    """Raise OSError where the host of an address is not known: Dask would keep trying.
+
+    Raises ValueError where no host and port are in it.
+    """
+    if (place := _place(address)) is None:
+        return
+    host, port = place
+    if not 0 < port <= _LAST_PORT:
+        raise ValueError(f"{port} is not the number of a port")
+    try:
+        await asyncio.get_running_loop().getaddrinfo(host, None)
+    except socket.gaierror as error:
+        raise OSError(f"the host {host} is not known: {error.strerror}") from None
+
+
+def scheduler_command(address: str) -> str | None:
+    """Return the command that starts a scheduler with an address; None where that takes more."""
+    if (place := _place(address)) is None:
+        return None
+    host = f"tls://{place[0]}" if address.startswith("tls:") else place[0]
+    command = f"dask scheduler --host {shell_word(host)} --port {place[1]}"
+    return f"{command}    # starts one, on that machine"
+
+
+def _place(address: str) -> tuple[str, int] | None:
+    """Return host and port as Dask reads them; None for what is reached otherwise. Raises ValueError."""
+    from distributed.comm.addressing import parse_address, parse_host_port  # noqa: PLC0415 - an extra
+
+    scheme, place = parse_address(address)
+    return parse_host_port(place) if scheme in {"tcp", "tls"} else None
