@@ -24,7 +24,7 @@ def worker(
     cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "")) / ".cache")
     place = call.environment.cwd / (folder or cache / _FOLDER)
     with_parent = bool(environ.get(WITH_PARENT))
-    if not with_parent and (top := _worktree_around(place)) is not None:
+    if folder and not with_parent and (top := _worktree_around(place)) is not None:
         hint = "git would list it as untracked: --dir with a folder outside of repositories"
         raise UsageError(f"{place} is in the worktree {top}", hint=hint)
     options = WorkerOptions(address, name, place, slots)
@@ -39,13 +39,16 @@ def _require_usable(address: str, name: str) -> None:
     if address.startswith(LOCAL):
         hint = "a worker takes the address of a scheduler, such as tcp://HOST:8786"
         raise UsageError(f"{address} is for `execute --cluster`, which starts workers itself", hint=hint)
-    if not name or "/" in name or name != clean_line(name).strip():
+    if not name.strip():
+        raise UsageError("a worker needs a name that is not empty")
+    if "/" in name or name != clean_line(name).strip():
         raise UsageError(f"{quoted(name)} cannot be a worker's name: a slash or an odd character is in it")
 
 
 def _worktree_around(folder: Path) -> Path | None:
-    """Return the top of the git worktree that a folder is in."""
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    """Return the top of the git worktree that a folder is in, wherever links lead."""
+    place = folder.resolve()
+    return next((above for above in (place, *place.parents) if (above / ".git").exists()), None)
 
 
 async def _serve(call: CommandContext, options: WorkerOptions, *, with_parent: bool) -> None:

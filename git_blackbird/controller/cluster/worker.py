@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
+from git_blackbird.controller.cluster.addresses import require_host
 from git_blackbird.controller.cluster.extra import require_tls_files
 from git_blackbird.controller.cluster.orders import read_order
 from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
@@ -230,6 +231,7 @@ async def _stay_connected(host: Host) -> None:
     host.say(f"connecting to {options.address}")
     while True:
         try:
+            await require_host(options.address)
             async with (
                 Worker(
                     options.address,
