@@ -238,11 +238,17 @@ async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
         try:
             return await run_in_thread(send)
         except GitError as error:
-            reason = error.message.partition("\n")[0]
-            if reason != said:
-                state.publish("note", f"the remote does not take it, trying again: {reason}".encode())
+            if (reason := fault_of_remote(error)) != said:
+                state.publish("note", reason.encode())
             said = reason
             await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def fault_of_remote(error: GitError) -> str:
+    """Say whether a remote refuses or is away, and why; the same words each time that it does so."""
+    what = "refuses what this run sends" if b"rejected]" in error.stderr else "does not answer"
+    # What git adds to the remote's own words names a commit, another one each time.
+    return f"the remote {what}, trying again: {error.message.partition('; To ')[0]}"
 
 
 def _folder(workspace: Workspace, order: RunOrder) -> Path:
