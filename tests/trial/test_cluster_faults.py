@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.cluster.client import Cluster
+from git_blackbird.controller.cluster.remote_run import fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.worktree.remote_refs import push
 from tests.controller.support import open_at
 from tests.support import commit, git
 from tests.trial.machines import Machines, eventually, free_port, other_machines
@@ -119,6 +122,11 @@ def test_a_worker_that_is_ended_by_hand_ends_nobody_elses_work(
     assert "paused: worker two was lost" in waits
     assert f"is back; git blackbird restart {places['two']} starts it elsewhere" in waits
     assert set(statuses.values()) == {"done"}
+    said = trial.expect(ExitCode.AGENT_UNAVAILABLE, "resume", places["two"], "--no-input")
+    assert f"the session of {places['two']} is on worker two, which was lost\n" in said
+    assert f"  git blackbird resume {places['two']} --no-input    # once worker two is back\n" in said
+    other = "a new session, on another worker"
+    assert f"  git blackbird restart {places['two']} --no-input    # {other}\n" in said
 
 
 def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
@@ -146,7 +154,7 @@ def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
         (("local:3",), "local:3 is for `execute --cluster`, which starts workers itself"),
         (("",), "a worker needs the address of a scheduler, such as tcp://HOST:8786"),
         (("tcp://127.0.0.1:1", "--name", "a/b"), '"a/b" cannot be a worker\'s name'),
-        (("tcp://127.0.0.1:1", "--name", ""), '"" cannot be a worker\'s name'),
+        (("tcp://127.0.0.1:1", "--name", ""), "a worker needs a name that is not empty"),
         (("tcp://127.0.0.1:1", "--dir", "."), "is in the worktree"),
     ],
 )
@@ -157,6 +165,48 @@ def test_a_worker_that_cannot_be_is_refused_at_once(repo: Path, args: tuple[str,
 def test_a_worker_whose_folder_cannot_be_made_says_so(repo: Path) -> None:
     said = Trial(repo).expect(ExitCode.UNUSABLE, "worker", "tcp://127.0.0.1:1", "--dir", "/proc/worker")
     assert said.startswith("fatal: cannot make the folder /proc/worker: ")
+
+
+def test_the_folder_of_a_worker_is_where_its_path_leads(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(repo)
+    (beside := repo.parent / "taken").touch()
+    trial = Trial(repo)
+    said = trial.expect(
+        ExitCode.USAGE, "worker", "tcp://127.0.0.1:1", "--dir", str(tmp_path / "link" / "sub"), cwd=Path("/")
+    )
+    assert f"is in the worktree {repo}" in said
+    said = trial.expect(ExitCode.UNUSABLE, "worker", "tcp://127.0.0.1:1", "--dir", f"../{beside.name}")
+    assert said.startswith("fatal: cannot make the folder ")
+
+
+def test_a_worker_waits_for_a_host_that_is_not_known(repo: Path, tmp_path: Path) -> None:
+    worker = Trial(repo).start("worker", "tcp://no.such.invalid:1", "--dir", str(tmp_path / "work"))
+    assert worker.stdout is not None
+    unknown = (
+        "tcp://no.such.invalid:1 cannot be used: the host no.such.invalid is not known: "
+        "Name or service not known"
+    )
+    said = "".join(iter(worker.stdout.readline, f"{unknown}; trying again\n"))
+    worker.send_signal(signal.SIGINT)
+    assert worker.communicate(timeout=PATIENCE_SECONDS)[0] == "ended\n"
+    assert said.endswith("connecting to tcp://no.such.invalid:1\n")
+
+
+def test_what_a_remote_refuses_is_said_in_its_own_words(repo: Path, tmp_path: Path) -> None:
+    head = commit(repo, {"a.txt": "one\n"})
+    git(tmp_path, "init", "-q", "--bare", str(remote := tmp_path / "remote.git"))
+    (hook := remote / "hooks" / "pre-receive").write_text("#!/bin/sh\necho read only\nexit 1\n")
+    hook.chmod(0o755)
+    said = set()
+    for ref in ("refs/blackbird/one", "refs/blackbird/two"):
+        with pytest.raises(GitError) as raised:
+            push(open_at(repo).repo, str(remote), {ref: head})
+        said.add(fault_of_remote(raised.value))
+    assert said == {f"the remote refuses what this run sends, trying again: {remote}: remote: read only"}
+    hook.parent.parent.rename(tmp_path / "away")
+    with pytest.raises(GitError) as raised:
+        push(open_at(repo).repo, str(remote), {"refs/blackbird/one": head})
+    assert fault_of_remote(raised.value).startswith("the remote does not answer, trying again: ")
 
 
 def test_a_file_for_tls_that_is_missing_is_named(repo: Path) -> None:

@@ -19,7 +19,7 @@ from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import with_value
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.run import Run, TerminalReason
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _CONNECT_SECONDS = 30.0
 # What takes longer is told.
 _QUIET_SECONDS = 2.0
 _DASHBOARD_SECONDS = 2.0
+_DASHBOARD_BYTES = 1000
 _MOST_LOCAL = 64
 
 
@@ -137,12 +138,20 @@ class Cluster:
                 raise AgentUnavailableError(
                     f"run {resumed.id} of {start.run.task_id} still goes on on worker {pinned}", hint=EXECUTE
                 )
-            if pinned is not None and pinned not in {worker.name for worker in self.connection.workers}:
-                raise AgentUnavailableError(
-                    f"the session of {start.run.task_id} is on worker {pinned}, which is not connected",
-                    hint=restart_command(start.run.task_id),
-                )
+            names = {worker.name for worker in self.connection.workers}
+            if resumed is not None and resumed.worker is not None and resumed.worker not in names:
+                raise self._away(start.run.task_id, resumed)
         return RemoteRun(self.connection, context, start, pinned)
+
+    def _away(self, task_id: str, resumed: Run) -> AgentUnavailableError:
+        """Return the error of a session whose worker is not there, with both ways to go on."""
+        options = self._workspace.call_options
+        is_lost = resumed.terminal_reason is TerminalReason.WORKER_LOST
+        where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
+        back = task_command("resume", task_id, remark=f"once worker {resumed.worker} is back")
+        steps = (back, restart_command(task_id).with_remark("a new session, on another worker"))
+        lines = "\n".join(step.with_options(options) for step in steps)
+        return AgentUnavailableError(f"the session of {task_id} is on {where}", hint=lines)
 
 
 class _NoWorkerError(TimeoutError):
@@ -171,8 +180,9 @@ def _dashboard_of(client: "Client") -> str | None:
     """Return where Dask shows what its scheduler does; None where it does not."""
     try:
         address = str(client.dashboard_link)
-        with urllib.request.urlopen(address, timeout=_DASHBOARD_SECONDS):  # noqa: S310  # as Dask says it
-            return address
+        with urllib.request.urlopen(address, timeout=_DASHBOARD_SECONDS) as page:  # noqa: S310  # as Dask says it
+            # Without bokeh a scheduler answers too, with how to install that.
+            return address if b"<html" in page.read(_DASHBOARD_BYTES) else None
     except (KeyError, OSError, ValueError):
         return None
 

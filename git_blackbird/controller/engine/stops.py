@@ -98,9 +98,11 @@ def agent_refused_stop(run: Run) -> Stop:
     again = go_on_command(run) if paused else EXECUTE
     # The whole reason was shown at the end of the run.
     why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
+    # Without an exit code no agent was started on its worker: the reason is another's.
+    subject = "" if run.cluster and run.exit_code is None else f"{run.provider}: "
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
-        f"{run.provider}: {why}; {run.task_id} {state}",
+        f"{subject}{why}; {run.task_id} {state}",
         (run.way_out, again) if run.way_out else (again,),
         run.task_id,
     )

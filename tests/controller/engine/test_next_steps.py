@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.controller.engine.stops import agent_refused_stop
 from git_blackbird.model.entities.cli_hints import EXECUTE, CallOptions, task_command
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import configure, leaf, put_plan
+from tests.model.building import run as record
 from tests.support import commit
 
 
@@ -111,3 +113,9 @@ def test_several_decisions_are_told_in_one_line(planned: Path) -> None:
         f"next step: git blackbird decide b --approve{remark}",
         "next step: git blackbird resume q --stop-after-each --no-input --answer x=VALUE",
     ]
+
+
+def test_a_worker_without_its_agent_is_no_fault_of_the_agent() -> None:
+    fields: dict[str, Any] = {"provider": "command", "error": "worker w1 is not connected"}
+    assert agent_refused_stop(record(cluster=True, **fields)).text.startswith("worker w1 is not")
+    assert agent_refused_stop(record(**fields)).text.startswith("command: worker w1 is not")
