@@ -178,12 +178,14 @@ def test_whatever_is_lost_each_task_is_done_once(
     # The home is killed, the scheduler started again, and the remote refuses what workers push.
     home.kill()
     home.communicate()
+    assert trial.expect(0, "status").count("\n      `git blackbird execute` takes up what it did\n") == 3
     machines.kill("scheduler")
     hook = remote / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
     (tmp_path / f"go-{at_work['one'][1]}").touch()
     eventually(lambda: "trying again" in machines.said("one"), partial(machines.said, "one"))
+    assert "the remote refuses what this run sends, trying again: " in machines.said("one")
     machines.schedule()
     hook.unlink()
     eventually(

@@ -112,15 +112,15 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
     if overview.locked_by is not None:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
-        yield f"{live.run.task_id}  {_running_text(live, overview.locked_by, now)}"
+        yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
         if live.run.worktree is not None and not live.run.cluster:
             yield f"    in {clean_line(live.run.worktree, 1000)}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
 
 
-def _running_text(live: LiveRun, holder: str | None, now: str) -> str:
-    run = live.run
+def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
+    run, holder = live.run, overview.locked_by
     since = format_seconds(run_seconds(run, now))
     word = review_word(run.run_type) or "run"
     where = f"process {run.pid}"
@@ -128,7 +128,8 @@ def _running_text(live: LiveRun, holder: str | None, now: str) -> str:
         where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
     text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
     if run.cluster and holder is None:
-        return f"{text}\n      the next `git blackbird execute` on that cluster takes up what it did"
+        command = EXECUTE if overview.cluster_address else f"{EXECUTE} --cluster ADDRESS"
+        return f"{text}\n      `{command}` takes up what it did"
     if holder is not None:
         return text if live.alive else f"{text}; its process has ended"
     does = "stops it and keeps what it did" if live.alive else "closes its record"

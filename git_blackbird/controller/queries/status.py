@@ -98,7 +98,7 @@ class StatusReport(NamedTuple):
     which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
     be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
-    that differs; readers only report it.
+    that differs; readers only report it. ``cluster_address`` is the scheduler that calls use here, if any.
     """
 
     counts: Mapping[Status, int]
@@ -127,6 +127,7 @@ class StatusReport(NamedTuple):
     problems: tuple[ConfigProblem, ...]
     interrupted_approval: InterruptedApproval | None
     deferred: tuple[str, ...]
+    cluster_address: str | None
 
 
 def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
@@ -176,6 +177,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
+        cluster_address=workspace.config.cluster.address,
     )
 
 
