@@ -275,3 +275,21 @@ def test_workers_here_need_no_certificates(repo: Path, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     trial.expect(0, "execute", "--no-input", "--cluster", "local:1")
     assert trial.statuses() == {"a": "done"}
+
+
+def test_a_remote_that_deletes_nothing_ends_no_call(trial: Trial, machines: Machines, tmp_path: Path) -> None:
+    hook = tmp_path / "remote.git" / "hooks" / "update"
+    hook.write_text("#!/bin/sh\ncase $3 in *[!0]*) exit 0;; esac\nexit 1\n")
+    hook.chmod(0o755)
+    connect(machines, "one")
+    trial.plan({"a": (), "b": ("a",)})
+    home = trial.start("execute", "--no-input")
+    eventually(lambda: starts(tmp_path))
+    # The run is taken up by another call, which has to clear up after it.
+    home.kill()
+    home.communicate()
+    (tmp_path / "go").touch()
+    said = trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == {"a": "done", "b": "done"}
+    assert [task for _, task, _ in starts(tmp_path)] == ["a", "b"]
+    assert said.count("references of ended runs stay on the remote") == 1

@@ -1,6 +1,7 @@
 """Taking up what workers did while no call followed it, and removing from the remote what is known."""
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
@@ -78,7 +79,9 @@ async def _take_up(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
     )
     if child.has_ended:
-        await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
+        # What cannot be removed now is said at the end of the call, and tried again by each later one.
+        with contextlib.suppress(GitError):
+            await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
     seconds = seconds_between(closed.started_at, closed.completed_at or "")
     ui.notify(RunEnded(closed, title, seconds or ended.duration_seconds))
 
