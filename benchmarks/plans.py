@@ -55,11 +55,12 @@ def save_records(repo: Path, tasks: int, runs_of_task: int) -> None:
         for number in range(tasks):
             moment = _BEGAN + (turn * tasks + number) * _MINUTE // 10
             run = _build_run(task_id(number), moment)
-            folder = repo / ".blackbird" / "runs" / run.task_id
-            if turn == 0:
-                folder.mkdir(parents=True)
-            (folder / f"{run.id}.json").write_bytes(render_record(run))
-            os.utime(folder, ns=(moment, moment))
+            for top in (repo / ".git" / "blackbird", repo / ".blackbird"):
+                folder, record = top / "runs" / run.task_id, top / "runs" / run.task_id / f"{run.id}.json"
+                folder.mkdir(parents=True, exist_ok=True)
+                record.write_bytes(render_record(run))
+                os.utime(record, ns=(moment, moment))
+                os.utime(folder, ns=(moment, moment))
 
 
 def _build_run(task: TaskId, moment: int) -> Run:

@@ -82,7 +82,9 @@ class Round:
         process.stdin.close()
 
     def records(self) -> list[dict[str, object]]:
-        return [json.loads(path.read_bytes()) for path in sorted(self.repo.glob(".blackbird/runs/*/*.json"))]
+        return [
+            json.loads(path.read_bytes()) for path in sorted(self.repo.glob(".git/blackbird/runs/*/*.json"))
+        ]
 
     def decisions(self) -> set[tuple[object, ...]]:
         return {
@@ -144,7 +146,7 @@ class Round:
         assert {item["status"] for item in items.values()} == {"done"}
         left = [record for record in self.records() if record["status"] == "running"]
         assert not left, left
-        for path in (self.repo / ".blackbird" / "tmp").glob("*.tmp"):
+        for path in self.repo.glob(".git/blackbird/tmp/*.tmp"):
             raise AssertionError(f"left behind: {path}")
 
 

@@ -123,7 +123,9 @@ class Round:
         )
 
     def records(self) -> list[dict[str, Any]]:
-        return [json.loads(path.read_bytes()) for path in sorted(self.repo.glob(".blackbird/runs/*/*.json"))]
+        return [
+            json.loads(path.read_bytes()) for path in sorted(self.repo.glob(".git/blackbird/runs/*/*.json"))
+        ]
 
     def agent(self) -> int | None:
         """The process of the agent at work, as it is recorded."""

@@ -132,7 +132,7 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
             rounds.append(list(_up_and_down_until(shown, b"completed")))
             grown.append(peak(shown.pid) - before)
         (repo / PLAN).write_bytes(plan)
-        shutil.rmtree(repo / ".blackbird" / "runs" / last)
+        shutil.rmtree(repo / ".git" / "blackbird" / "runs" / last)
     most = statistics.median(grown)
     what = f"key to paint, an agent prints {printed}"
     more = f"; at most {_MOST_MORE_MEGABYTES:.0f} MB more memory: {most:.0f}"

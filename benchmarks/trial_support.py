@@ -93,7 +93,7 @@ class Place:
 
     def records(self, task: str) -> list[Record]:
         """The records of a task, oldest first."""
-        folder = self.repo / ".blackbird" / "runs" / task
+        folder = self.repo / ".git" / "blackbird" / "runs" / task
         return [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
     def statuses(self) -> dict[str, str]:

@@ -19,12 +19,13 @@ from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.entities.cli_hints import EXECUTE, ShellLine
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
     from git_blackbird.model.config.layers import RawSetting
-    from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+    from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -132,18 +133,24 @@ class CommandContext:
     def warn_records(
         self,
         faults: "Iterable[RecordError]",
-        unconfirmed: "Iterable[UnconfirmedRecord]" = (),
+        stale: "Iterable[StaleCopy]" = (),
         strays: Iterable[str] = (),
     ) -> None:
-        """Name every file among the records that cannot be read, that counts for nothing, or that is none."""
+        """Name every record for which a task stands still, every odd copy, and what is no record."""
         for fault in faults:
-            self.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
-        for record in unconfirmed:
-            self.warn(f"record ignored: {record.path}: {record.what}", record.command)
+            self.warn(fault.text, fault.hint)
+        for copy in stale:
+            self.warn(copy.text, ShellLine(EXECUTE, "writes it again"))
         for path in strays:
             self.warn(
                 f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
             )
+
+    def warn_copies(self) -> None:
+        """Name every copy of a record that could not be written, which is no error."""
+        opened: Workspace | None = self.__dict__.get("workspace")
+        for copy, why in () if opened is None else opened.store.copies.faults.items():
+            self.warn(f"cannot write {copy}: {why}", "it is a copy: nothing is lost")
 
     def warn_problems(self, workspace: "Workspace") -> None:
         """Name what is wrong in the configuration; only commands that start or decide stop at it."""

@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -51,24 +51,29 @@ def load_beginning(top: Path, path: Path, limit: int) -> bytes:
         os.close(descriptor)
 
 
-def open_folder(top: Path, folder: str, above: int | None = None) -> int:
-    """Open a folder of the worktree at ``top``, possibly in an open one. Raises as ``load_inside`` does."""
-    return _open_entry(top, folder, above, _FOLDER)
+def load_in(folder: int, name: str) -> bytes:
+    """Return the content of a regular file in an open folder; a link is not followed. Raises OSError."""
+    return _load(os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder), name, b"")
 
 
-def load_entry(top: Path, path: str, folder: int) -> bytes:
-    """Return the content of a file in an open folder. Raises as ``load_inside`` does."""
-    return _load(_open_entry(top, path, folder, _READ), path, b"")
+@contextlib.contextmanager
+def opened_folder(path: str, above: int | None = None) -> Iterator[int]:
+    """Open a folder, possibly below an open one; a link is not followed. Raises OSError."""
+    descriptor = os.open(path, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
-def _open_entry(top: Path, path: str, folder: int | None, flags: int) -> int:
-    if folder is not None:
-        try:
-            return os.open(path[path.rindex("/") + 1 :], flags | os.O_NOFOLLOW, dir_fd=folder)
-        except OSError as error:
-            if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
-                raise
-    return _open_inside(top, path, flags)
+@contextlib.contextmanager
+def opened_below(top: Path, folder: Path) -> Iterator[int]:
+    """Open a folder below ``top``, and through no link below that. Raises OSError."""
+    descriptor = _open_stepwise(top, folder.relative_to(top).parts, _FOLDER)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def require_inside(top: Path, path: Path | str) -> str:
@@ -171,29 +176,69 @@ class SaveError(UnusableError):
 
 
 def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Save ``data`` as ``path``: temporary file, fsync, rename, fsync of the folder.
+    """Save ``data`` as ``path``: temporary file in the git directory, fsync, rename, fsync of the folder.
 
     Raises SaveError; the old content then stays.
     """
     try:
-        paths.make_folder(paths.tmp)
-        if path.is_relative_to(paths.state):
+        make_private(paths.private_tmp)
+        if path.is_relative_to(paths.private):
+            make_private(path.parent)
+        elif path.is_relative_to(paths.state):
             paths.make_folder(path.parent)
         _replace(paths, path, data, mode)
     except OSError as error:
         raise SaveError(path, error) from error
 
 
+def make_private(folder: Path) -> None:
+    """Create a folder in the git directory. Raises OSError."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+
+
 def _replace(paths: Paths, path: Path, data: bytes, mode: int) -> None:
     # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
-    target = path if path.is_relative_to(paths.state) else Path(require_inside(paths.state_root, path))
+    target = path if path != paths.plan else Path(require_inside(paths.state_root, path))
     try:
-        _write_and_rename(paths.tmp / _temporary_name(target), target, data, mode)
+        _write_and_rename(paths.private_tmp / _temporary_name(target), target, data, mode)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         # A rename across file systems, such as a mount inside the worktree, is not possible.
         _replace_beside(target, data, mode)
+
+
+def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
+    """Replace a file below ``.blackbird/`` that nothing depends on: by rename alone, and through no link.
+
+    ``changed`` is the time that it is to be of, in nanoseconds since 1970. Raises OSError, and UnusableError
+    for a link in the way.
+    """
+    paths.make_folder(paths.tmp)
+    paths.make_folder(copy.parent)
+    name = _temporary_name(copy)
+    with (
+        opened_below(paths.state_root, paths.tmp) as tmp,
+        opened_below(paths.state_root, copy.parent) as folder,
+    ):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(name, flags, 0o600, dir_fd=tmp), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.utime(file.fileno(), ns=(changed, changed))
+            os.rename(name, copy.name, src_dir_fd=tmp, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=tmp)
+            raise
+
+
+def remove_copy(paths: Paths, copy: Path) -> None:
+    """Remove such a file, if it is there. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError), opened_below(paths.state_root, copy.parent) as folder:
+        os.unlink(copy.name, dir_fd=folder)
 
 
 def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -263,18 +308,23 @@ def move_aside(paths: Paths, path: Path, aside: Path) -> None:
         raise SaveError(aside, error) from error
 
 
-def sweep_temporaries(paths: Paths) -> int:
-    """Remove leftovers of crashed saves from the temporary folder; return their number.
+def sweep_temporaries(paths: Paths) -> None:
+    """Remove the leftovers of crashed saves.
 
     Requires the store lock: nobody else is saving then.
     """
-    if paths.state.is_symlink() or paths.tmp.is_symlink() or not paths.tmp.is_dir():
-        return 0
-    count = 0
-    for name in os.listdir(paths.tmp):
+    _sweep(paths.private_tmp)
+    if not paths.state.is_symlink() and not paths.tmp.is_symlink():
+        _sweep(paths.tmp)
+
+
+def _sweep(folder: Path) -> None:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in names:
         # An agent may have put something else there.
         with contextlib.suppress(OSError):
             if name.endswith(".tmp"):
-                (paths.tmp / name).unlink()
-                count += 1
-    return count
+                (folder / name).unlink()

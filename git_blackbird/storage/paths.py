@@ -1,22 +1,22 @@
-"""Paths of the state below ``.blackbird/``, the plan, and the private files in the git directory."""
+"""Paths of what is kept in the git directory, of the plan, and of what is below ``.blackbird/``."""
 
 import contextlib
 import os
 import stat
 import time
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, task_id_fault
+from git_blackbird.model.base.places import PLAN_NAME, STATE_NAME
 
-PLAN_NAME = "blackbird.plan.json"
-STATE_NAME = ".blackbird"
 OVERVIEW_NAME = "snapshot.md"
-HIDDEN = (STATE_NAME, PLAN_NAME)
 IGNORE_NAME = ".gitignore"
 CHECK_STREAM = "check"
 # What the set-up for a check printed.
 SETUP_STREAM = "setup"
+_RUNS = "runs"
+_FEEDBACK = "parent-review-feedback"
 _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 _EVERYTHING = b"*\n"
 
@@ -24,24 +24,32 @@ _EVERYTHING = b"*\n"
 class Paths:
     """The paths of one worktree.
 
-    ``state_root`` contains ``.blackbird/`` and the plan; ``private`` is in the git directory of the worktree
-    and is never cloned.
+    ``private`` is in the git directory of the worktree and is never cloned: what counts is there.
+    ``state_root`` contains the plan, and ``.blackbird/`` with the configuration and copies of the records.
     """
 
     def __init__(self, state_root: Path, private: Path) -> None:
         self.state_root = state_root
         self.plan = state_root / PLAN_NAME
         self.state = state_root / STATE_NAME
-        # Temporary files of atomic writes.
+        # Temporary files of atomic writes below ``.blackbird/``.
         self.tmp = self.state / "tmp"
-        self.runs = self.state / "runs"
-        # Pending feedback of parent reviews for leaves.
-        self.feedback = self.state / "parent-review-feedback"
+        self.run_copies = self.state / _RUNS
+        self.feedback_copies = self.state / _FEEDBACK
         self.config = self.state / "config.json"
         # The Go program's agent choice.
         self.agent_choice = self.state / "agent.json"
 
         self.private = private
+        self.runs = private / _RUNS
+        # Pending feedback of parent reviews for leaves.
+        self.feedback = private / _FEEDBACK
+        # What runs at work print.
+        self.streams = private / "streams"
+        # What set-ups and checks print.
+        self.own_logs = private / "logs"
+        # Temporary files of durable writes: every command saves through this folder.
+        self.private_tmp = private / "tmp"
         self.controller_lock = private / "controller.lock"
         self.store_lock = private / "store.lock"
         self.approval_lock = private / "approval.lock"
@@ -56,13 +64,6 @@ class Paths:
         self.agreements = private / "agreements.json"
         # The verdicts of the user's check, by tree and command.
         self.checks = private / "checks.json"
-        # The digests of all record files when a run last began; what our commands wrote to them since, one
-        # line each; and the files that are ignored until a person confirms them.
-        self.known_records = private / "records-known.json"
-        self.written_records = private / "records-written"
-        self.unconfirmed_records = private / "records-unconfirmed.json"
-        # The tasks whose records say that they are done, as long as these stay as they are.
-        self.closed_records = private / "records-closed.json"
         # Unfinished task forms, and texts for agents, one folder for each task.
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"
@@ -94,13 +95,40 @@ class Paths:
         """Return the record file of a spec or code review, in a place where Go does not take it for a run."""
         return self.task_reviews(task_id) / f"{run_id}.json"
 
+    def copy_of(self, record: Path) -> Path:
+        """Return the copy below ``.blackbird/`` of a file of records or feedback."""
+        return self.state / record.relative_to(self.private)
+
+    def record_of(self, copy: str) -> Path:
+        """Return the file that a copy is of, which is named from the top of the worktree."""
+        return self.private / PurePath(copy).relative_to(STATE_NAME)
+
+    def task_copies(self, task_id: TaskId) -> Path:
+        """Return the folder of the copies of one task's records. Raises UnusableError for an unsafe id."""
+        return self.copy_of(self.task_runs(task_id))
+
+    def stream(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
+        """Return where a run at work prints: ``stdout`` or ``stderr``. Raises as ``task_runs``."""
+        _check_name(task_id, "file")
+        return self.streams / f"{task_id}.{run_id}.{stream}"
+
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return the log of one stream of one run: ``stdout``, ``stderr``, or of its check."""
-        return self.task_runs(task_id) / "logs" / f"{run_id}.{stream}"
+        """Return the log of one stream of a run that has ended: ``stdout`` or ``stderr``."""
+        return self.task_copies(task_id) / "logs" / f"{run_id}.{stream}"
+
+    def logs(self, task_id: TaskId, run_id: RunId, stream: str) -> tuple[Path, Path]:
+        """Return where one stream of a run is: while it is at work, and once it has ended."""
+        return self.stream(task_id, run_id, stream), self.log(task_id, run_id, stream)
+
+    def check_log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
+        """Return the log of a run's check, or of the set-up for it. Raises as ``task_runs``."""
+        _check_name(task_id, "file")
+        return self.own_logs / f"{task_id}.{run_id}.{stream}"
 
     def setup_log(self, task_id: TaskId) -> Path:
-        """Return the log of the last set-up of a task's worktree."""
-        return self.task_runs(task_id) / "logs" / "setup.log"
+        """Return the log of the last set-up of a task's worktree. Raises as ``task_runs``."""
+        _check_name(task_id, "file")
+        return self.own_logs / f"{task_id}.setup.log"
 
     def make_folder(self, folder: Path) -> None:
         """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.
@@ -117,24 +145,6 @@ class Paths:
             (self.state / IGNORE_NAME).write_text(_IGNORED, encoding="utf-8")
         for inner in steps[1:2]:
             _ignore_all(f"{self.state}/{inner}")
-
-    def move_obstacles(self, folder: Path, name: str) -> tuple[Path, Path] | None:
-        """Rename what blocks a folder at or below ``.blackbird/``; return its old and new path.
-
-        For obstacles that an agent created during the run ``name``. Raises OSError.
-        """
-        for here in reversed([folder, *folder.parents]):
-            if len(here.parts) > len(self.state_root.parts) and not _is_free(here):
-                return here, here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
-        return None
-
-
-def _is_free(folder: Path) -> bool:
-    """Whether there is a folder or nothing at all."""
-    try:
-        return stat.S_ISDIR(os.lstat(folder).st_mode)
-    except OSError:
-        return True
 
 
 def _check_name(task_id: TaskId, what: str) -> None:

@@ -13,13 +13,12 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.entities.history import NO_HISTORY, NO_OLDER, ClosedHistory, Histories, History
+from git_blackbird.model.entities.history import NO_HISTORY, Histories, History
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord, WatchedRun
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.closed_index import ClosedIndex
-from git_blackbird.storage.files import SaveError, open_folder
-from git_blackbird.storage.ledger import Ledger
+from git_blackbird.storage.copies import Copies
+from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import ENDING, Found, load_record, reason_of
 
@@ -27,8 +26,6 @@ _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
-_UNREAD = -1, NO_HISTORY
-_RUNS = "runs/"
 # Ids with an earlier time than this program can have run at are not ours.
 _FIRST_DAY = 1_735_689_600_000
 
@@ -37,21 +34,14 @@ def noop() -> None:
     """Do nothing."""
 
 
-ByKind = tuple[tuple[Run, ...], tuple[RecordError, ...], tuple[UnconfirmedRecord, ...]]
-"""Usable runs, and the files that cannot be used or do not count."""
-
-
 class RunStore:
     """The run records of one worktree, read again only after a change of a folder."""
 
-    def __init__(self, paths: Paths, ledger: Ledger | None = None) -> None:
+    def __init__(self, paths: Paths, copies: Copies | None = None) -> None:
         self._paths = paths
-        self._ledger = ledger or Ledger(paths)
-        self._closed = ClosedIndex(paths)
+        self._copies = copies or Copies(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
-        # What was read last while runs were at work, the first of which began at that time.
-        self._last: tuple[int, Histories] | None = None
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -69,8 +59,9 @@ class RunStore:
         return [(task_id, _changed(above + task_id)) for task_id in self.tasks()]
 
     def history(self, task_id: TaskId) -> History:
-        """Return the runs of one task; invalid files are listed in ``faults``."""
-        return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
+        """Return the runs of one task; ``faults`` say why it stands still."""
+        history = self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
+        return self._copies.beside(task_id, history)
 
     def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
         """Return the history of a folder whose last change was seen before now.
@@ -80,120 +71,72 @@ class RunStore:
         cached = self._cached.get(task_id)
         if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        folder = f"{self._paths.runs}/{task_id}"
-        if sweep is not None and self._is_closed(task_id, folder):
-            history: History = ClosedHistory(partial(self._load_folder, folder, task_id, sweep.later))
-        else:
-            history = self._load_folder(folder, task_id, sweep)
+        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
         if changed and not history.faults and _is_settled(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
 
-    def _is_closed(self, task_id: TaskId, folder: str) -> bool:
-        """Whether the records of a task are known to say that it is done, and were ours to write."""
-        if self._ledger.names_any(folder):
-            return False
-        newest = self._closed.find(task_id)
-        return newest is not None and self._ledger.is_untouched(f"{folder}/{newest.name}", newest.changed)
-
     def _older(self, first: Run) -> tuple[Run, ...]:
         """Read what was left out: the runs of a task before the first that was read."""
-        runs = self.history(first.task_id).runs
+        task_id = first.task_id
+        runs = self._history(task_id, _changed(self._paths.task_runs(task_id)), None).runs
         return tuple(run for run in runs if run.sort_key < first.sort_key)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
         if history.is_closed or not history.is_under_review:
             return history
-        reviews = self.reviews(task_id)
-        return replace(
-            history,
-            faults=(*history.faults, *reviews.faults),
-            unconfirmed=(*history.unconfirmed, *reviews.unconfirmed),
-        )
+        return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
 
     def histories(self, between: Callable[[], object] = noop) -> Histories:
-        """Return the recent runs of every task that has any; call ``between`` after each task."""
-        with gc_paused(), self._sweep() as sweep:
-            histories = self._updated(Histories({}, {}), self._folders(), sweep, between)
-        self._last = None if sweep.watched is None else (sweep.watched.since, histories)
-        return histories
+        """Return the recent runs of every task that has any; call ``between`` after each task.
 
-    def histories_kept(self) -> Histories:
-        """Return the same, and save which tasks are closed, so that the next call need not read those."""
-        is_first, began = not self._cached, time.time_ns()
-        histories = self.histories()
-        if is_first:
-            with contextlib.suppress(SaveError):  # without room they are read again
-                self._closed.keep(histories, began)
-        return histories
-
-    def histories_again(self) -> Histories:
-        """Return the same, under the store lock.
-
-        From one look at all folders to the end of the runs at work, what counts is in those that our commands
-        have noted, or in those of tasks that are not closed; only these are looked at.
+        What lies beside the records is left out.
         """
-        watched = self._ledger.refresh()
-        if watched is None or self._last is None or self._last[0] != watched.since:
-            return self.histories()
-        histories = self._last[1]
-        noted = {TaskId(place.split("/", 2)[1]) for place in watched.written if place.startswith(_RUNS)}
-        runs = f"{self._paths.runs}/"
-        folders = [(name, _changed(runs + name)) for name in sorted(noted | histories.open.keys())]
+        found, open_ones = {}, {}
         with gc_paused(), self._sweep() as sweep:
-            histories = self._updated(histories, folders, sweep, noop)
-        self._last = watched.since, histories
-        return histories
-
-    def _updated(
-        self,
-        histories: Histories,
-        folders: Iterable[tuple[TaskId, int]],
-        sweep: "_Sweep",
-        between: Callable[[], object],
-    ) -> Histories:
-        """Return the histories with those of some folders, each with the time of its last change."""
-        updated, open_ones = dict(histories), dict(histories.open)
-        for task_id, changed in folders:
-            between()
-            read, history = self._cached.get(task_id, _UNREAD)
-            if read != changed or not history.is_closed:
+            for task_id, changed in self._folders():
+                between()
                 history = self._history(task_id, changed, sweep)
-            if history is not NO_HISTORY:
-                updated[task_id] = history
-            elif updated:
-                updated.pop(task_id, None)
-            if history is NO_HISTORY or history.is_closed:
-                open_ones.pop(task_id, None)
-            else:
-                open_ones[task_id] = history
-        return Histories(updated, open_ones)
+                if history is not NO_HISTORY:
+                    found[task_id] = history
+                    if not history.is_closed:
+                        open_ones[task_id] = history
+        return Histories(found, open_ones)
+
+    def histories_in(self, plan: Plan, between: Callable[[], object] = noop) -> Histories:
+        """Return the same with what lies beside the records of tasks that are not done."""
+        histories = self.histories(between)
+        unfinished = histories.open.keys() | plan.unfinished
+        beside = {
+            task_id: self._copies.beside(task_id, histories.get(task_id, NO_HISTORY))
+            for task_id in sorted(unfinished & (histories.open.keys() | self._copies.tasks()))
+        }
+        beside = {task_id: history for task_id, history in beside.items() if history is not NO_HISTORY}
+        if not beside:
+            return histories
+        return Histories({**histories, **beside}, {**histories.open, **beside})
 
     @contextlib.contextmanager
     def _sweep(self) -> Iterator["_Sweep"]:
         """Open the folder of all records once for all tasks, if it can be opened."""
         own_ids = _own_ids(time.time_ns())
-        watched = self._ledger.refresh()
-        try:
-            runs = open_folder(self._paths.state_root, str(self._paths.runs))
-        except OSError as error:
-            if is_exhausted(error):
-                raise
-            yield _Sweep(None, own_ids, watched)
-            return
-        try:
-            yield _Sweep(runs, own_ids, watched)
-        finally:
-            os.close(runs)
+        with contextlib.ExitStack() as stack:
+            runs = None
+            try:
+                runs = stack.enter_context(opened_folder(str(self._paths.runs)))
+            except OSError as error:
+                if is_exhausted(error):
+                    raise
+            yield _Sweep(runs, own_ids)
 
     def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
         names = {task.id for task in plan.parents()} | (plan.tasks.keys() & set(task_ids))
         return {name: self.history(name) for name in sorted(names)}
 
-    def recent(self, limit: int, now: int) -> ByKind:
-        """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
+    def recent(self, limit: int, now: int) -> History:
+        """Read the ``limit`` newest records over all tasks; ``now`` is in nanoseconds since 1970.
 
         Folders are read in the order of their last change, until one changed before the oldest record found
         so far: it contains nothing newer.
@@ -209,86 +152,87 @@ class RunStore:
             if newer:
                 best = heapq.nlargest(limit, [*best, *newer])
                 least = best[-1].stamp if len(best) == limit else ""
-        self._ledger.refresh()
-        entries = [
-            load_record(self._ledger, f"{self._paths.runs}/{task_id}/{name}", task_id)
-            for _, name, task_id in best
-        ]
-        runs, faults, unconfirmed = _by_kind(entries)
-        return runs[::-1], faults, unconfirmed
+        entries: list[Found] = []
+        for _, name, task_id in best:
+            above = f"{self._paths.runs}/{task_id}"
+            with opened_folder(above) as descriptor:
+                entries.append(load_record(descriptor, f"{above}/{name}", task_id))
+        return _by_kind(entries)
+
+    def count_foreign(self, plan: Plan) -> int:
+        """Count the files from elsewhere beside the records of the tasks that are not done in a plan."""
+        return sum(map(self._copies.count_foreign, plan.unfinished & self._copies.tasks()))
+
+    def foreign(self, limit: int) -> tuple[Run, ...]:
+        """Return the ``limit`` newest runs from elsewhere over all tasks, newest first."""
+        found = (self._copies.beside(task_id, NO_HISTORY).beside for task_id in self._copies.tasks())
+        runs = (run for beside in found for run in beside.foreign)
+        return tuple(heapq.nlargest(limit, runs, key=lambda run: run.sort_key))
+
+    def written_since(self, moment: int) -> Iterator[Found]:
+        """Yield each record whose file changed then or later, reviews of changes too; none is kept.
+
+        ``moment`` is in nanoseconds since 1970.
+        """
+        for task_id in self.tasks():
+            for folder in (self._paths.task_runs(task_id), self._paths.task_reviews(task_id)):
+                try:
+                    with opened_folder(str(folder)) as descriptor:
+                        yield from _changed_in(descriptor, str(folder), task_id, moment)
+                except (FileNotFoundError, NotADirectoryError):
+                    break
+                except OSError as error:
+                    yield RecordError(str(folder), reason_of(error))
+                    break
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
         return self._load_folder(str(self._paths.task_reviews(task_id)), task_id, None)
 
     def _load_folder(self, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
+        """Read the records of a folder, newest first."""
+        is_swept = sweep is not None and sweep.runs is not None
+        place = task_id if is_swept else folder
         try:
-            descriptor = open_folder(self._paths.state_root, folder, sweep.runs if sweep else None)
+            with opened_folder(place, sweep.runs if sweep else None) as descriptor:
+                return self._read_folder(descriptor, folder, task_id, sweep)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordError(folder, reason_of(error)),))
-        try:
-            return self._read_folder(_Folder(folder, descriptor, task_id), sweep)
-        except OSError as error:
-            return History(faults=(RecordError(folder, reason_of(error)),))
-        finally:
-            os.close(descriptor)
 
-    def _read_folder(self, folder: "_Folder", sweep: "_Sweep | None") -> History:
-        """Read the records of a folder, which may lie anywhere in the worktree, newest first."""
-        if sweep is None:
-            self._ledger.refresh()
-        names = [name for name in os.listdir(folder.descriptor) if name.endswith(ENDING)]
+    def _read_folder(self, descriptor: int, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
+        names = [name for name in os.listdir(descriptor) if name.endswith(ENDING)]
         names.sort()
         in_order = sweep is not None and _are_own(names, sweep.own_ids)
-        in_order = in_order and not self._ledger.names_any(folder.path)
         entries: list[Found] = []
         while names and not (in_order and entries and _is_counted(entries[-1])):
-            path = f"{folder.path}/{names.pop()}"
-            entry = load_record(self._ledger, path, folder.task_id, folder.descriptor)
-            if isinstance(entry, Run) or not os.path.isdir(path):  # noqa: PTH112  # many of them
-                entries.append(entry)
-                in_order = in_order and _is_named_by_start(entry)
+            entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id)
+            entries.append(entry)
+            in_order = in_order and _is_named_by_start(entry)
         if not entries:
             return NO_HISTORY
-        runs, faults, unconfirmed = _by_kind(entries[::-1])
-        return History(runs, faults, unconfirmed, partial(self._older, runs[0]) if names else NO_OLDER)
+        read = _by_kind(entries[::-1])
+        return replace(read, older=partial(self._older, read.recent[0])) if names else read
 
 
 class _Sweep(NamedTuple):
-    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given.
-
-    ``watched`` is what was known of runs at work when it began.
-    """
+    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given."""
 
     runs: int | None
     own_ids: "_OwnIds"
-    watched: WatchedRun | None
-
-    @property
-    def later(self) -> "_Sweep":
-        """The same, once that folder is closed."""
-        return self._replace(runs=None)
 
 
-class _Folder(NamedTuple):
-    """An open folder of a task's records."""
-
-    path: str
-    descriptor: int
-    task_id: TaskId
-
-
-def _by_kind(entries: list[Found]) -> ByKind:
+def _by_kind(entries: Sequence[Found]) -> History:
     runs = [entry for entry in entries if isinstance(entry, Run)]
-    if len(runs) > 1:
-        runs.sort(key=lambda run: run.sort_key)
-    return (
-        tuple(runs),
-        tuple(entry for entry in entries if isinstance(entry, RecordError)),
-        tuple(entry for entry in entries if isinstance(entry, UnconfirmedRecord)),
-    )
+    runs.sort(key=lambda run: run.sort_key)
+    return History(tuple(runs), tuple(entry for entry in entries if isinstance(entry, RecordError)))
+
+
+def _changed_in(folder: int, path: str, task_id: TaskId, moment: int) -> Iterator[Found]:
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(ENDING) and os.stat(name, dir_fd=folder).st_mtime_ns >= moment:
+            yield load_record(folder, f"{path}/{name}", task_id)
 
 
 def _changed(place: Path | str) -> int:

@@ -10,24 +10,23 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.provenance import StaleCopy
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import (
     OutsideError,
-    SaveError,
     load_beginning,
     load_inside,
     move_aside,
     write_atomic,
     write_private,
 )
-from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import OVERVIEW_NAME, Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
@@ -45,9 +44,11 @@ class Store:
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
-        self.ledger = Ledger(paths)
-        self.records = RunStore(paths, self.ledger)
-        self.feedback = FeedbackStore(paths, self.ledger)
+        self.copies = Copies(paths)
+        self.records = RunStore(paths, self.copies)
+        self.feedback = FeedbackStore(paths, self.copies)
+        # The runs that this process has at work.
+        self.at_work: set[RunId] = set()
         self.renderer = PlanRenderer()
         self._parsed: tuple[bytes, Plan] | None = None
         self._unique_keys = b""
@@ -115,7 +116,8 @@ class Store:
 
     def state(self, *, is_gated: bool, between: Callable[[], object] = noop) -> PlanState:
         """Read plan, records and feedback; call ``between`` after each folder of records."""
-        plan, histories = self.plan(), self.records.histories(between)
+        plan = self.plan()
+        histories = self.records.histories_in(plan, between)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
     def state_of(self, plan: Plan, task_ids: Iterable[TaskId], *, is_gated: bool) -> PlanState:
@@ -148,9 +150,9 @@ class Transaction:
         self._feedback: SavedFeedback | None = None
 
     def state(self) -> PlanState:
-        """Return the state as it is under the lock, and for what our commands wrote."""
-        histories = self._store.records.histories_again()
-        return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
+        """Return the state as it is under the lock."""
+        plan = self.plan()
+        return PlanState(plan, self._store.records.histories_in(plan), self.saved_feedback(), self._is_gated)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
@@ -188,10 +190,10 @@ class Transaction:
                 self._back_up(data)
 
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only. Raises SaveError."""
-        path, data = record_path(self._paths, run), render_record(run)
-        self._store.ledger.note(path, data)
-        write_atomic(self._paths, path, data, mode=0o600)
+        """Save a run's record, readable by its owner only, then its copy. Raises SaveError."""
+        path = record_path(self._paths, run)
+        write_atomic(self._paths, path, render_record(run), mode=0o600)
+        self._store.copies.write(path)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
@@ -206,45 +208,21 @@ class Transaction:
         self._feedback = None
         self._store.feedback.drop(task_id)
 
-    def move_obstacles(self, run: Run) -> tuple[tuple[Path, Path], ...]:
-        """Move aside what an agent put in place of folders for its record; return old and new paths.
+    def write_copy(self, run: Run) -> None:
+        """Write the copy of a run's record as that is."""
+        self._store.copies.write(record_path(self._paths, run))
 
-        Raises SaveError.
+    def restore_copies(self) -> tuple[StaleCopy, ...]:
+        """Write anew the copies that were changed or removed, of tasks that are not done; return these.
+
+        One with a decision on it stays: a person accepts or rejects it.
         """
-        paths = self._paths
-        try:
-            moved = [
-                paths.move_obstacles(folder, run.id) for folder in (paths.tmp, paths.task_runs(run.task_id))
-            ]
-        except OSError as error:
-            raise SaveError(paths.record(run.task_id, run.id), error) from error
-        return tuple(filter(None, moved))
-
-    def begin_watch(self, run: Run) -> None:
-        """Begin to note which record files our commands write; the run's own record is saved already.
-
-        Raises SaveError.
-        """
-        self._store.ledger.begin(run.id, record_path(self._paths, run))
-
-    def pause_watch(self, run: Run) -> WatchEnd | None:
-        """Do as ``end_watch`` for a closed run; leave it to that if there are many records for its time."""
-        self._feedback = None
-        seconds = seconds_between(run.started_at, run.completed_at or run.started_at)
-        return self._store.ledger.pause(run.id, max(seconds or 0.0, 0.0))
-
-    def end_watch(self, run: Run | None) -> WatchEnd | None:
-        """Stop noting, and return the record files that something else wrote; None if nothing was noted.
-
-        Noting goes on for other runs at work than this; with None there are none. Raises SaveError.
-        """
-        self._feedback = None
-        return self._store.ledger.end(None if run is None else run.id)
-
-    def confirm(self, path: Path) -> None:
-        """Accept a record file as it is now. Raises SaveError, OSError."""
-        self._feedback = None
-        self._store.ledger.confirm(path)
+        copies, stale = self._store.copies, [*self._store.copies.stale_feedback()]
+        for task_id, history in self._store.records.histories().open.items():
+            beside = copies.beside(task_id, history).beside
+            decided = {record_path(self._paths, run) for run in beside.decided}
+            stale += [copy for copy in beside.stale if self._paths.record_of(copy.path) not in decided]
+        return tuple(copy for copy in stale if copies.restore(copy))
 
     def backup_plan(self) -> None:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
@@ -270,7 +248,7 @@ class Transaction:
 
     def renew_plan_backup(self) -> None:
         """Keep the plan as it is now for other agents at work; without any, remove the copy."""
-        if self._store.ledger.has_agents:
+        if self._store.at_work:
             self.backup_plan()
         else:
             self.drop_plan_backup()

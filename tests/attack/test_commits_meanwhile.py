@@ -250,7 +250,16 @@ def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
     work(trial, "git status >/dev/null", lambda: None)
     left = sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir())
-    kept = ["agreements.json", "compare", "controller.lock", "records-known.json", "snapshot", "store.lock"]
+    kept = [
+        "agreements.json",
+        "compare",
+        "controller.lock",
+        "runs",
+        "snapshot",
+        "store.lock",
+        "streams",
+        "tmp",
+    ]
     assert left == kept
 
 

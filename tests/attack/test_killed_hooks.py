@@ -121,7 +121,7 @@ def test_python_killed_at_any_step_leaves_one_run(trial: Trial, first: int) -> N
     private, name = trial.repo / ".git" / "blackbird", f"{PREFIX}{oid}"
     step, killed = first, True
     while killed:
-        for path in (trial.repo / ".blackbird").glob("runs/*/*.json"):
+        for path in trial.repo.glob(".*/**/runs/*/*.json"):
             path.unlink()
         trial.plan({"a": ()})
         private.mkdir(exist_ok=True)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -132,26 +131,10 @@ def test_a_message_that_a_person_names_may_be_anywhere(trial: Trial) -> None:
     assert SECRET in (trial.repo / "told").read_text()
 
 
-@pytest.mark.parametrize("level", ["record", "task", "runs", "state"])
-def test_records_outside_are_no_records(trial: Trial, level: str) -> None:
-    trial.expect(0, "execute", "--no-input")
-    record = next((trial.repo / ".blackbird/runs/a").glob("*.json"))
-    place = {"record": record, "task": record.parent, "runs": record.parents[1], "state": record.parents[2]}[
-        level
-    ]
-    outside = trial.repo.parent / "outside"
-    shutil.move(place, outside)
-    place.symlink_to(outside)
-    code, said = trial.run("runs", "a", record.stem, "--json")
-    assert code == (128 if level == "record" else 1)
-    assert record.stem in json.loads(said[said.index("{") :])["error"]["message"]
-    assert "x >a.py" not in said
-
-
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_log_that_an_agent_makes_a_link_is_not_read_into_the_record(trial: Trial, stream: str) -> None:
     script = (
-        f"cat >/dev/null; cd .blackbird/runs/a/logs && ln -sf ../../../../../secret *.{stream}; kill -9 $PPID"
+        f"cat >/dev/null; cd .git/blackbird/streams && ln -sf ../../../../secret *.{stream}; kill -9 $PPID"
     )
     trial.command(script)
     trial.run("execute", "--no-input")

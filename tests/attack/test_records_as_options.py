@@ -42,7 +42,7 @@ def record(**fields: object) -> Record:
 
 
 def bring(trial: Trial, forged: Record) -> Path:
-    path = trial.repo / ".blackbird" / "runs" / "a" / f"{RUN}.json"
+    path = trial.repo / ".git" / "blackbird" / "runs" / "a" / f"{RUN}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(forged))
     return path

@@ -31,13 +31,12 @@ def trial(repo: Path, prepared: Prepared) -> Trial:
 
 
 def record(trial: Trial) -> Path:
-    (path,) = (trial.repo / ".blackbird" / "runs" / "a").glob("*.json")
+    (path,) = (trial.repo / ".git" / "blackbird" / "runs" / "a").glob("*.json")
     return path
 
 
 def way_out(path: Path) -> str:
-    aside = path.parents[2] / f"{path.name}.unreadable"
-    return f"mv -i {path} {aside}    # or fix it; moved away, it no longer counts"
+    return f"mv -i {path} {path}.unreadable    # or fix it; moved away, it no longer counts"
 
 
 def files(trial: Trial) -> dict[str, bytes]:
@@ -157,7 +156,7 @@ def test_moved_away_the_task_goes_on(trial: Trial) -> None:
 
 
 def test_feedback_that_cannot_be_read_stops_its_leaf_alike(trial: Trial) -> None:
-    feedback = trial.repo / ".blackbird" / "parent-review-feedback" / "b.json"
+    feedback = trial.repo / ".git" / "blackbird" / "parent-review-feedback" / "b.json"
     feedback.parent.mkdir()
     feedback.write_text(BROKEN)
     assert str(feedback) in trial.expect(128, "execute", "b")

@@ -70,7 +70,7 @@ def check(program: Program, name: str) -> None:
 
 
 def records(program: Program) -> Path:
-    return Path(program.cwd) / ".blackbird/runs/a"
+    return Path(program.cwd) / ".git/blackbird/runs/a"
 
 
 def test_issues_are_mended_in_the_session_and_approved(program: Program) -> None:

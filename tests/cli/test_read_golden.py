@@ -318,7 +318,7 @@ def test_w22_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Pa
     save(
         repo, [task("t1", status=Status.DONE), task("t2", status=Status.IN_PROGRESS)], [run("t1"), run("t2")]
     )
-    folder = ".blackbird/runs/t1"
+    folder = ".git/blackbird/runs/t1"
     write(
         repo,
         {
@@ -327,7 +327,7 @@ def test_w22_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Pa
             f"{folder}/0000000000000003.json": json.dumps(
                 {"id": "x", "taskId": "other", "status": "success"}
             ),
-            f"{folder}/ghost.txt": "{}",
+            ".blackbird/runs/t1/ghost.txt": "{}",
             f"{folder}/0000000000000004.json": b"\xff\xfe",
         },
     )

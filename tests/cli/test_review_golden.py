@@ -170,7 +170,7 @@ def test_words_of_a_reviewer_do_nothing_to_a_terminal(program: Program) -> None:
 
 def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:
     plan(program, SHORT)
-    folder = Path(program.cwd) / ".blackbird" / "parent-review-feedback"
+    folder = Path(program.cwd) / ".git" / "blackbird" / "parent-review-feedback"
     folder.mkdir(parents=True)
     (folder / "docs-b.json").write_text("{}\n")
     program.run("status")
@@ -204,7 +204,7 @@ def test_what_the_go_program_left(program: Program) -> None:
     save(program.cwd, [task("p", status=Status.DONE, children=("a", "b")), *children], runs)
     feedback = '{"parentTaskId":"p","reviewRunId":"run-p1","feedback":"Mend a.",'
     feedback += '"createdAt":"2026-01-01T00:03:00Z","updatedAt":"2026-01-01T00:03:00Z"}'
-    write(program.cwd, {".blackbird/parent-review-feedback/a.json": feedback})
+    write(program.cwd, {".git/blackbird/parent-review-feedback/a.json": feedback})
     program.run("status")
     program.run("review", "show", "p")
     program.run("runs", "p")

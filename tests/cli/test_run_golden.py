@@ -114,7 +114,7 @@ def test_a_run_that_was_cut_off(program: Program) -> None:
     plan_of(program, ("a", "write x 1"), ("b", "write y 1"))
     git(program.cwd, "config", "blackbird.agent", "demo")
     program.run("execute", "a")
-    (record,) = program.cwd.glob(".blackbird/runs/a/*.json")
+    (record,) = program.cwd.glob(".git/blackbird/runs/a/*.json")
     text = record.read_text().replace('"status": "success"', '"status": "running"')
     write(record.parent, {record.name: text})
     plan = program.cwd / "blackbird.plan.json"

@@ -25,7 +25,7 @@ from tests.support import commit, write
 __all__ = ["program"]
 
 ROOT = Path(__file__).resolve().parents[2]
-LOG = f".blackbird/runs/t1/logs/{FIRST_RUN}"
+LOG = f".git/blackbird/streams/t1.{FIRST_RUN}"
 HEAVY = ("asyncio", "pygit2", "questionary", "rich", "textual", "prompt_toolkit")
 PLAIN = {"provider": "command"}
 # Each command is carried out in a fork of what has loaded only what all of them need.
@@ -260,11 +260,11 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
         os.utime(path, ns=(started, started))
     (paths.runs / "t1" / f"{runs[1].id}.json").write_text("not read: it is old")
     (paths.runs / "t2" / f"{runs[29].id}.json.tmp").write_text("no record")
-    found, faults, _ = RunStore(paths).recent(20, now)
-    assert [one.id for one in found] == [one.id for one in reversed(runs[10:])]
-    assert not faults
-    everything, faults, _ = RunStore(paths).recent(100, now)
-    assert (len(everything), len(faults)) == (29, 1)
+    found = RunStore(paths).recent(20, now)
+    assert [one.id for one in found.runs] == [one.id for one in runs[10:]]
+    assert not found.faults
+    everything = RunStore(paths).recent(100, now)
+    assert (len(everything.runs), len(everything.faults)) == (29, 1)
 
 
 def test_json_of_one_run_is_its_record(program: Program, repo: Path) -> None:

@@ -175,7 +175,7 @@ def leftovers(repo: Path) -> Iterator[str]:
             yield from (f"process {pid} of {one.id}" for pid in signals.marked(one.id))
     yield from map(str, repo.parent.glob("repo.worktrees/*"))
     if state.histories:
-        yield from (str(path) for path in (repo / ".blackbird/tmp").glob("*.tmp"))
+        yield from (str(path) for path in repo.glob(".*/**/tmp/*.tmp"))
 
 
 class Prepared(NamedTuple):

@@ -4,7 +4,10 @@ import random
 from pathlib import Path
 from typing import Any
 
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.record_file import Found, load_record
 
 STAMP = "2026-01-01T00:00:00Z"
 
@@ -56,3 +59,9 @@ def broken(value: Any, seed: int) -> Any:
         case _:
             container[step] = odd
     return value
+
+
+def read_record(path: Path, task_id: TaskId) -> Found:
+    """Read one record of a task by its path."""
+    with opened_folder(str(path.parent)) as folder:
+        return load_record(folder, str(path), task_id)

@@ -17,7 +17,7 @@ from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.store import Store, has_state, remove_state
+from git_blackbird.storage.store import Store, has_state, remove, remove_state
 from tests.storage.building import ODD, STAMP, all_files, make_layout
 
 A, B = TaskId("a"), TaskId("b")
@@ -47,7 +47,7 @@ def paths(tmp_path: Path) -> Paths:
 
 
 def put(paths: Paths, name: str, content: bytes | dict[str, Any]) -> Path:
-    paths.make_folder(paths.feedback)
+    paths.feedback.mkdir(parents=True, exist_ok=True)
     path = paths.feedback / name
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return path
@@ -64,14 +64,14 @@ def drop(paths: Paths, task_id: TaskId) -> None:
 
 
 def owed(paths: Paths) -> dict[TaskId, Feedback]:
-    found, faults, _ = FeedbackStore(paths).load_all()
+    found, faults = FeedbackStore(paths).load_all()
     assert faults == ()
     return dict(found)
 
 
 def faults(paths: Paths) -> list[tuple[str, str]]:
     return [
-        (os.path.relpath(fault.path, paths.state), fault.what)
+        (os.path.relpath(fault.path, paths.private), fault.what)
         for fault in FeedbackStore(paths).load_all().faults
     ]
 
@@ -80,6 +80,7 @@ def test_where_nothing_was_ever_owed_nothing_is_made(paths: Paths) -> None:
     assert owed(paths) == {}
     drop(paths, A)
     assert not paths.state.exists()
+    assert not paths.feedback.exists()
 
 
 def test_what_is_saved_is_found_by_leaf_until_it_is_dropped(paths: Paths) -> None:
@@ -94,7 +95,7 @@ def test_what_is_saved_is_found_by_leaf_until_it_is_dropped(paths: Paths) -> Non
 def test_the_file_is_the_owners_alone_and_in_the_other_programs_form(paths: Paths) -> None:
     save(paths, A, OWED.settled(LATER))
     path = paths.feedback_file(A)
-    assert path == paths.state / "parent-review-feedback/a.json"
+    assert path == paths.private / "parent-review-feedback/a.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == (
         '{\n  "parentTaskId": "p",\n  "reviewRunId": "0199f3a0c0000001",\n'
@@ -102,6 +103,7 @@ def test_the_file_is_the_owners_alone_and_in_the_other_programs_form(paths: Path
         f'  "createdAt": "{STAMP}",\n  "updatedAt": "{STAMP}",\n  "settledAt": "{LATER}"\n}}\n'
     )
     assert all_files(paths.state) == [".gitignore", "parent-review-feedback/a.json"]
+    assert paths.copy_of(path).read_bytes() == path.read_bytes()
 
 
 def test_a_file_of_the_other_program_comes_back_byte_for_byte(paths: Paths) -> None:
@@ -168,9 +170,8 @@ def test_broken_and_stray_files_are_named_and_the_others_read(paths: Paths, tmp_
         put(paths, name, content)
     (paths.feedback / "7.json").mkdir()
     os.mkfifo(paths.feedback / "8.json")
-    (paths.feedback / "9.json").symlink_to(paths.feedback / "a.json")
     os.truncate(put(paths, "large.json", b"{"), MAX_FEEDBACK_BYTES + 1)
-    found, _, _ = FeedbackStore(paths).load_all()
+    found, _ = FeedbackStore(paths).load_all()
     assert list(found) == [A]
     prefix = 'pending parent-review feedback for "{}" is invalid: '
     whats = {
@@ -182,7 +183,6 @@ def test_broken_and_stray_files_are_named_and_the_others_read(paths: Paths, tmp_
         "6": """reviewRunId: is "../r", not a run id (letters, digits, '_' and '-', at most 64)""",
         "7": "not a regular file",
         "8": "not a regular file",
-        "9": "not a regular file",
         "large": "larger than 16777216 bytes",
     }
     named = {f"{task}.json": prefix.format(task) + what for task, what in whats.items()}
@@ -205,26 +205,8 @@ def test_no_id_leaves_the_folder(paths: Paths, name: str) -> None:
     assert not paths.state.exists()
 
 
-def test_a_folder_that_is_a_link_is_neither_read_nor_written_nor_emptied(
-    paths: Paths, tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "a.json").write_bytes(GO_FILE)
-    paths.make_folder(paths.state)
-    paths.feedback.symlink_to(elsewhere)
-    assert FeedbackStore(paths).load_all().by_leaf == {}
-    assert faults(paths) == [("parent-review-feedback", "a symbolic link, not a folder")]
-    attempts: list[Callable[[], None]] = [lambda: save(paths, A, OWED), lambda: drop(paths, A)]
-    for attempt in attempts:
-        with pytest.raises(UnusableError) as raised:
-            attempt()
-        assert raised.value.message == f"{paths.feedback} is a symbolic link, not a folder"
-    assert (elsewhere / "a.json").read_bytes() == GO_FILE
-
-
 def test_a_file_where_the_folder_should_be_is_told(paths: Paths) -> None:
-    paths.make_folder(paths.state)
+    paths.private.mkdir(parents=True, exist_ok=True)
     paths.feedback.write_text("x")
     assert faults(paths) == [("parent-review-feedback", "Not a directory")]
 
@@ -246,6 +228,7 @@ def test_it_goes_with_the_state(paths: Paths) -> None:
     save(paths, A, OWED)
     assert has_state(paths, frozenset())
     remove_state(paths, frozenset())
+    remove(paths.private)
     assert (paths.state.exists(), owed(paths)) == (False, {})
 
 
@@ -262,7 +245,7 @@ JSON = st.recursive(st.sampled_from(ODD), lambda inner: st.lists(inner) | st.dic
 def test_no_content_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     paths = make_layout(tmp_path_factory.mktemp("any"))
     put(paths, "a.json", content)
-    found, broken, _ = FeedbackStore(paths).load_all()
+    found, broken = FeedbackStore(paths).load_all()
     assert len(found) + len(broken) == 1
     for feedback in found.values():
         save(paths, A, feedback)

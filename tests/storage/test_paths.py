@@ -23,7 +23,11 @@ def test_the_places(paths: Paths) -> None:
     assert paths.plan == root / "blackbird.plan.json"
     assert paths.config == root / ".blackbird/config.json"
     assert paths.agent_choice == root / ".blackbird/agent.json"
-    assert paths.record(task, run) == root / ".blackbird/runs/a task/0199f3a0c0000001.json"
+    assert paths.record(task, run) == paths.private / "runs/a task/0199f3a0c0000001.json"
+    copy = root / ".blackbird/runs/a task/0199f3a0c0000001.json"
+    assert paths.copy_of(paths.record(task, run)) == copy
+    assert paths.record_of(str(copy.relative_to(root))) == paths.record(task, run)
+    assert paths.stream(task, run, "stderr") == paths.private / "streams/a task.0199f3a0c0000001.stderr"
     assert paths.log(task, run, "stderr") == root / ".blackbird/runs/a task/logs/0199f3a0c0000001.stderr"
 
 
@@ -39,7 +43,7 @@ def test_the_ignore_file_is_written_with_the_first_folder_and_never_again(paths:
     ignore = paths.state / ".gitignore"
     assert ignore.read_text() == IGNORED
     ignore.write_text("mine\n")
-    paths.make_folder(paths.task_runs(TaskId("t")) / "logs")
+    paths.make_folder(paths.task_copies(TaskId("t")) / "logs")
     assert ignore.read_text() == "mine\n"
     ignore.write_text("")
     paths.make_folder(paths.tmp)
@@ -53,8 +57,8 @@ BROUGHT = ["", "!*\n", "!a\n", "*\nx", "a folder", "a link"]
 def test_each_folder_has_a_rule_of_its_own_whatever_was_brought(
     paths: Paths, tmp_path: Path, brought: str
 ) -> None:
-    ignore = paths.runs / ".gitignore"
-    paths.runs.mkdir(parents=True)
+    ignore = paths.run_copies / ".gitignore"
+    paths.run_copies.mkdir(parents=True)
     if brought == "a folder":
         (ignore / "inner").mkdir(parents=True)
     elif brought == "a link":
@@ -62,18 +66,18 @@ def test_each_folder_has_a_rule_of_its_own_whatever_was_brought(
         ignore.symlink_to(tmp_path / "elsewhere")
     else:
         ignore.write_text(brought)
-    paths.make_folder(paths.task_runs(TaskId("t")))
+    paths.make_folder(paths.task_copies(TaskId("t")))
     assert is_rule(ignore)
     assert not ignore.is_symlink()
     written = ignore.stat().st_mtime_ns
-    paths.make_folder(paths.task_runs(TaskId("t")) / "logs")
+    paths.make_folder(paths.task_copies(TaskId("t")) / "logs")
     assert ignore.stat().st_mtime_ns == written
     assert brought != "a link" or (tmp_path / "elsewhere").read_text() == "theirs\n"
 
 
 def test_a_state_of_the_go_program_gets_the_ignore_file_too(paths: Paths) -> None:
-    paths.runs.mkdir(parents=True)
-    paths.make_folder(paths.runs)
+    paths.run_copies.mkdir(parents=True)
+    paths.make_folder(paths.run_copies)
     assert all_files(paths.state) == [".gitignore"]
 
 
@@ -99,7 +103,7 @@ def test_a_link_in_the_way_is_refused_and_nothing_is_written_behind_it(
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(elsewhere)
     with pytest.raises(UnusableError) as raised:
-        paths.make_folder(paths.task_runs(TaskId("t")))
+        paths.make_folder(paths.task_copies(TaskId("t")))
     assert raised.value.message == f"{link} is a symbolic link, not a folder"
     assert raised.value.hint == "move it away; state is kept there"
     assert elsewhere.exists() != dangling
@@ -112,5 +116,5 @@ def test_a_file_in_the_way_is_refused(paths: Paths, step: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("mine")
     with pytest.raises(UnusableError, match="is a file, not a folder"):
-        paths.make_folder(paths.task_runs(TaskId("t")))
+        paths.make_folder(paths.task_copies(TaskId("t")))
     assert path.read_text() == "mine"

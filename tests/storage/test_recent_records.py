@@ -7,6 +7,7 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.history import NO_HISTORY
 from git_blackbird.model.entities.run import RECORDER, Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
@@ -45,9 +46,9 @@ def put(paths: Paths, task: str, seconds: int, run_id: str | None = None) -> Run
 
 
 def newest(paths: Paths, limit: int) -> list[str]:
-    runs, faults, _ = RunStore(paths).recent(limit, NOW)
-    assert faults == ()
-    return [run.id for run in runs]
+    found = RunStore(paths).recent(limit, NOW)
+    assert found.faults == ()
+    return [run.id for run in reversed(found.runs)]
 
 
 def test_the_newest_come_first_whatever_folder_they_are_in(paths: Paths) -> None:
@@ -75,13 +76,13 @@ def test_a_file_that_is_no_record_is_named(paths: Paths) -> None:
     made = put(paths, "a", 1)
     broken = paths.task_runs(TaskId("a")) / "broken.json"
     broken.write_text("{")
-    runs, faults, _ = RunStore(paths).recent(20, NOW)
-    assert [run.id for run in runs] == [made]
-    assert [fault.path for fault in faults] == [str(broken)]
+    found = RunStore(paths).recent(20, NOW)
+    assert [run.id for run in found.runs] == [made]
+    assert [fault.path for fault in found.faults] == [str(broken)]
 
 
 def test_there_is_nothing_where_nothing_ran(paths: Paths) -> None:
-    assert RunStore(paths).recent(20, NOW) == ((), (), ())
-    paths.state.mkdir()
+    assert RunStore(paths).recent(20, NOW) == NO_HISTORY
+    paths.private.mkdir(parents=True)
     paths.runs.write_text("a file")
-    assert RunStore(paths).recent(20, NOW) == ((), (), ())
+    assert RunStore(paths).recent(20, NOW) == NO_HISTORY

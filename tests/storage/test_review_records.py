@@ -7,9 +7,8 @@ from typing import Any
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Dismissal
 from git_blackbird.model.entities.run import RECORDER, Run, RunFields
-from git_blackbird.storage.ledger import Ledger
-from git_blackbird.storage.record_file import load_record, render_record
-from tests.storage.building import STAMP, make_layout
+from git_blackbird.storage.record_file import render_record
+from tests.storage.building import STAMP, make_layout, read_record
 
 GO_REVIEW_TEXT = r"""{
   "id": "4b2a9c0d1e2f3a4b",
@@ -58,9 +57,9 @@ def reviewed(**fields: Any) -> Run:
 def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> None:
     paths = make_layout(tmp_path)
     path = paths.record(TaskId("p"), RunId("4b2a9c0d1e2f3a4b"))
-    paths.make_folder(path.parent)
+    path.parent.mkdir(parents=True)
     path.write_text(GO_REVIEW_TEXT)
-    found = load_record(Ledger(paths), str(path), TaskId("p"))
+    found = read_record(path, TaskId("p"))
     assert isinstance(found, Run)
     assert (found.parent_review_passed, found.parent_review_resume_task_ids) == (False, ("b",))
     assert found.parent_review_results == {

@@ -74,7 +74,7 @@ def test_w17_twenty_writers_at_once_lose_nothing(store: Store) -> None:
     subprocess.run([sys.executable, "-c", ADDING, *places], cwd=ROOT, check=True)
     wanted = {"first"} | {f"t{writer}-{number}" for writer in range(20) for number in range(5)}
     assert set(store.plan().tasks) == wanted
-    assert all_files(store.paths.state) == [".gitignore"]
+    assert all_files(store.paths.private_tmp) == []
 
 
 def test_a_transaction_sees_what_others_wrote_before_it(store: Store) -> None:
@@ -184,21 +184,12 @@ def test_an_image_holds_plan_and_runs(store: Store) -> None:
     assert state.history(TaskId("b")).runs == ()
 
 
-def test_state_behind_a_link_is_not_written(tmp_path: Path) -> None:
-    paths = make_layout(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    paths.state.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UnusableError, match="is a symbolic link, not a folder"):
-        put(Store(paths), "a")
-    assert (all_files(tmp_path / "elsewhere"), paths.plan.exists()) == ([], False)
-
-
 def test_a_worktree_is_two_places(tmp_path: Path) -> None:
     root = tmp_path / "a root"
     root.mkdir()
     paths = Paths(root, tmp_path / "private")
     put(Store(paths), "a")
-    assert all_files(root) == [".blackbird/.gitignore", "blackbird.plan.json"]
+    assert all_files(root) == ["blackbird.plan.json"]
     assert all_files(paths.private) == ["store.lock"]
 
 

@@ -86,7 +86,7 @@ class Trial:
 
     def records(self, task: str) -> list[Record]:
         """The records of a task, oldest first."""
-        folder = self.repo / ".blackbird" / "runs" / task
+        folder = self.repo / ".git" / "blackbird" / "runs" / task
         return [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
     def reviews(self, task: str) -> list[Record]:

@@ -139,7 +139,7 @@ def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
     )
     (tmp_path / "go").touch()
     said = trial.expect(ExitCode.FAILED, "execute", "--no-input")
-    log = trial.repo / ".blackbird" / "runs" / "a" / "logs" / "setup.log"
+    log = trial.repo / ".git" / "blackbird" / "logs" / "a.setup.log"
     assert "the set-up of the worktree of a on one failed" in said
     assert str(log) in said
     assert log.read_text() == "setting up a\n"

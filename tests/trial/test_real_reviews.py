@@ -66,7 +66,7 @@ def verdicts(trial: Trial, parent: str) -> list[tuple[bool | None, tuple[str, ..
 
 
 def feedback_files(trial: Trial) -> list[str]:
-    return sorted(path.stem for path in (trial.repo / ".blackbird/parent-review-feedback").glob("*.json"))
+    return sorted(path.stem for path in (trial.repo / ".git/blackbird/parent-review-feedback").glob("*.json"))
 
 
 def heard(model: StandIn) -> str:

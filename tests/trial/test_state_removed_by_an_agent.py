@@ -21,29 +21,33 @@ def trial(repo: Path) -> Trial:
 
 
 @pytest.mark.parametrize(
-    ("script", "moved"),
+    ("script", "obstacle"),
     [
         ("rm -rf .blackbird", None),
-        ("rm -rf .blackbird; echo mine >.blackbird", ".blackbird"),
-        ("rm -rf .blackbird; ln -s ../elsewhere .blackbird", ".blackbird"),
-        ("rm -rf .blackbird/tmp; ln -s ../../elsewhere .blackbird/tmp", ".blackbird/tmp"),
-        ("rm -rf .blackbird/runs; touch .blackbird/runs", ".blackbird/runs"),
-        ("rm -rf .blackbird/runs/a; touch .blackbird/runs/a", ".blackbird/runs/a"),
+        ("rm -rf .blackbird; echo mine >.blackbird", ".blackbird is a file"),
+        ("rm -rf .blackbird; ln -s ../elsewhere .blackbird", ".blackbird is a symbolic link"),
+        ("rm -rf .blackbird/tmp; ln -s ../../elsewhere .blackbird/tmp", ".blackbird/tmp is a symbolic link"),
+        ("rm -rf .blackbird/runs; touch .blackbird/runs", ".blackbird/runs is a file"),
+        ("rm -rf .blackbird/runs/a; touch .blackbird/runs/a", ".blackbird/runs/a is a file"),
         ("for each in .blackbird/runs/a/*.json; do echo '{' >$each; done", None),
     ],
 )
-def test_the_run_is_recorded_and_what_stood_in_the_way_is_kept(
-    trial: Trial, script: str, moved: str | None
+def test_the_run_is_recorded_and_what_stands_in_the_way_of_its_copy_is_named(
+    trial: Trial, script: str, obstacle: str | None
 ) -> None:
     trial.command(f"{script}; echo done >f.txt")
     output = trial.expect(3, "execute", "--no-input")
-    (record,) = trial.records("a")
+    (path,) = (trial.repo / ".git/blackbird/runs/a").glob("*.json")
+    record = json.loads(path.read_bytes())
     assert (record["status"], record["decision_state"]) == ("success", "pending")
     assert [change["path"] for change in record["review_summary"]["changes"]] == ["f.txt"]
-    if moved is not None:
-        aside = trial.repo / f"{moved}.set-aside-{record['id']}"
-        assert f"{trial.repo / moved} was replaced during the run: what is there now is kept as" in output
-        assert aside.is_symlink() or aside.is_file()
+    copy = f"{trial.repo}/.blackbird/runs/a/{path.name}"
+    if obstacle is None:
+        assert Path(copy).read_bytes() == path.read_bytes()
+    else:
+        why = f"{trial.repo}/{obstacle}, not a folder"
+        assert f"warning: cannot write {copy}: {why}\nhint: it is a copy: nothing is lost\n" in output
+        (trial.repo / obstacle.split()[0]).unlink()
     assert list((trial.repo.parent / "elsewhere").iterdir()) == []
     trial.expect(0, "decide", "a", "--approve")
     assert trial.statuses() == {"a": "done"}
@@ -52,6 +56,7 @@ def test_the_run_is_recorded_and_what_stood_in_the_way_is_kept(
 def test_a_task_whose_records_were_deleted_is_named_with_the_way_on(trial: Trial) -> None:
     trial.command("true")
     trial.expect(3, "execute", "--no-input")
+    shutil.rmtree(trial.repo / ".git/blackbird/runs")
     shutil.rmtree(trial.repo / ".blackbird")
     output = trial.expect(0, "status")
     assert "  a  A: waiting user, but it has no run\n      git blackbird retry a\n" in output

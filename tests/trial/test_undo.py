@@ -125,7 +125,7 @@ def test_one_that_was_cut_off_is_completed_and_brought_back_in_full(trial: Trial
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
     trial.expect(0, "undo", "a")
     # As if it had been killed before it was recorded; then a file that it had taken back is edited.
-    (path,) = (trial.repo / ".blackbird" / "runs" / "a").glob("*.json")
+    (path,) = (trial.repo / ".git" / "blackbird" / "runs" / "a").glob("*.json")
     record = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in record.items() if name != "undone_at"}))
     edit(trial, 15, "mine")

@@ -279,4 +279,4 @@ def put_scene(repo: Path, environ: dict[str, str], *more: Run) -> None:
 
 def put_log(repo: Path, run: Run) -> None:
     lines = "".join(json.dumps(event) + "\n" for event in LOGS.get(run.id, ()))
-    write(repo, {f".blackbird/runs/{run.task_id}/logs/{run.id}.stdout": lines})
+    write(repo, {f".git/blackbird/streams/{run.task_id}.{run.id}.stdout": lines})

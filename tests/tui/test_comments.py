@@ -75,7 +75,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
     drive(planned, send, (100, 60))
     run = runs_of(planned, "alpha")[0]
     assert run.decision_feedback == REQUEST + " ok"
-    record = json.loads(next((planned / ".blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
+    record = json.loads(next((planned / ".git/blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
     assert record["review_comments"] == [
         {"path": "a.txt", "side": "new", "start": 2, "end": 2, "quoted": "+two", "text": "a digit"},
         {

@@ -18,7 +18,7 @@ from tests.cli.plans import FIRST_RUN, run, task
 from tests.controller.support import open_at
 from tests.support import write
 
-LOG = f".blackbird/runs/t1/logs/{FIRST_RUN}.stdout"
+LOG = f".git/blackbird/streams/t1.{FIRST_RUN}.stdout"
 
 
 def says(text: str) -> str:

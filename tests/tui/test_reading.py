@@ -73,7 +73,7 @@ def test_titles_come_first_where_there_is_no_room_for_ids(planned: Path) -> None
 
 def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None:
     put_plan(planned, leaf("alpha"), leaf("beta", deps=["alpha"]), leaf("gamma"))
-    folder = planned / ".blackbird/runs/gamma"
+    folder = planned / ".git/blackbird/runs/gamma"
     folder.mkdir(parents=True)
     unreadable = folder / "0123456789abcdef.json"
     unreadable.write_text("{")
@@ -92,7 +92,7 @@ def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None
 
 
 def test_what_is_odd_is_said_above_the_plan(planned: Path) -> None:
-    folder = planned / ".blackbird/runs/alpha"
+    folder = planned / ".git/blackbird/runs/alpha"
     folder.mkdir(parents=True)
     (folder / "0123456789abcdef.json").write_text("{")
 

@@ -122,7 +122,7 @@ def test_the_diff_of_one_run_is_shown_until_the_whole_change_is_asked_for(planne
 
 def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:
     put_plan(planned, leaf("alpha"))
-    folder = planned / ".blackbird/runs/alpha"
+    folder = planned / ".git/blackbird/runs/alpha"
     folder.mkdir(parents=True)
     (folder / "0123456789abcdef.json").write_text("{")
 

@@ -7,7 +7,7 @@ process, and a descendant that keeps a stream open does not block it.
 import os
 import resource
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -201,15 +201,16 @@ def read_tail(path: Path) -> str:
 
 
 class LogReader:
-    """One log file, read from the start or from its last ``tail`` bytes.
+    """The log of one stream, read from the start or from its last ``tail`` bytes.
 
-    An agent may put anything in the file's place: anything but a regular file reads as empty.
+    It is at the first of some places where there is one: it moves once its run has ended. An agent may put
+    anything in the file's place: anything but a regular file reads as empty.
     """
 
-    def __init__(self, path: Path, tail: int | None = None) -> None:
-        self._path = path
+    def __init__(self, places: Sequence[Path], tail: int | None = None) -> None:
+        self._places = places
         self._offset = 0
-        with _opened(path, os.O_RDONLY) as descriptor:
+        with _opened(self._place(), os.O_RDONLY) as descriptor:
             self.size = 0 if descriptor is None else os.fstat(descriptor).st_size
         if tail is not None:
             self._offset = max(0, self.size - tail)
@@ -217,7 +218,7 @@ class LogReader:
 
     def read(self) -> bytes:
         """Return the next piece; b"" if there is none yet."""
-        with _opened(self._path, os.O_RDONLY) as descriptor:
+        with _opened(self._place(), os.O_RDONLY) as descriptor:
             if descriptor is None:
                 return b""
             # Continue at the new end of a file that was truncated to its limit, or after the middle of
@@ -226,6 +227,9 @@ class LogReader:
             data = os.pread(descriptor, CHUNK_BYTES, self._offset)
         self._offset += len(data)
         return data
+
+    def _place(self) -> Path:
+        return next((place for place in self._places if place.exists()), self._places[-1])
 
     def pieces(self) -> Iterator[bytes]:
         """Yield everything up to the present end."""

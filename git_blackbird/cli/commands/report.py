@@ -20,6 +20,6 @@ def report(call: CommandContext, *, since: str | None, page: str | None) -> Exit
         save_page(workspace, page, render_page(found))
         call.print(f"wrote {render_path(page)}")
     call.data("report:ReportOutput", found, page=page)
-    call.warn_records(found.faults, found.unconfirmed)
+    call.warn_records(found.faults)
     call.warn_problems(workspace)
     return ExitCode.OK

@@ -27,6 +27,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.controller.decisions.edited_request import edit_request
+from git_blackbird.controller.decisions.foreign import take_over_waiting
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.engine.commands import (
@@ -183,6 +184,8 @@ def resume(
     parsed = parse_answer_options(answers)
     flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews, "cluster.address": cluster}
     workspace = open_with_flags(call, flags)
+    if not below:
+        _take_over(call, workspace, task_id)
     if below:
         return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
     if in_editor:
@@ -249,6 +252,7 @@ def decide(
         raise UsageError("--undo goes with --reject")
     workspace = call.workspace
     workspace.require_settings()
+    _take_over(call, workspace, task_id)
     run = None if run_id is None else RunId(run_id)
     words, comments = options.words, tuple[ReviewComment, ...]()
     if in_editor:
@@ -271,6 +275,13 @@ def decide(
         call.data("events:DecideOutput", recorded)
         return ExitCode.OK
     return show_undo(call, undo_task(workspace, task_id))
+
+
+def _take_over(call: CommandContext, workspace: Workspace, task_id: str) -> None:
+    """Take over what waits for a person who names the task, and say so."""
+    run = take_over_waiting(workspace, task_id)
+    if run is not None:
+        call.print_err(f"{task_id}: run {run.id} is from elsewhere, and taken over")
 
 
 def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import click
 
@@ -37,6 +38,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.provenance import FROM_ELSEWHERE
 from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
@@ -52,7 +54,9 @@ def runs(
     since_request: bool,
     porcelain: bool,
     nul: bool,
+    **foreign: str | bool | None,
 ) -> ExitCode:
+    chosen = _Foreign(**foreign)  # type: ignore[arg-type]  # click's own types
     record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
@@ -62,6 +66,9 @@ def runs(
     if record_end is not None and (run_id is not None or mode is not None):
         raise UsageError("--porcelain goes with a list of runs, not with one run")
     workspace = call.workspace
+    if chosen.is_given:
+        chosen.check(task_id, others=(run_id, mode, limit, record_end))
+        return _settle_foreign(call, workspace, task_id, chosen)
     if task_id is not None and mode is not None:
         return _show_part(call, workspace, task_id, run_id, mode, raw=raw, since_request=since_request)
     if task_id is not None and run_id is not None:
@@ -70,6 +77,28 @@ def runs(
         _list(call, workspace, task_id, limit, record_end)
     call.warn_problems(workspace)
     return ExitCode.OK
+
+
+class _Foreign(NamedTuple):
+    """What is to become of what was done elsewhere."""
+
+    accept: str | None
+    everything: bool
+    reject_copy: str | None
+
+    @property
+    def is_given(self) -> bool:
+        return self.everything or self.accept is not None or self.reject_copy is not None
+
+    def check(self, task_id: str | None, others: Iterable[object]) -> None:
+        """Raise UsageError where the options do not go together."""
+        if any(other is not None for other in others) or (self.accept is None) == (self.reject_copy is None):
+            raise UsageError(
+                "--accept and --reject-copy stand alone, with a RUN", hint="git blackbird runs -h"
+            )
+        if self.everything != (self.accept == "") or (self.everything and task_id is not None):
+            hint = "git blackbird runs TASK --accept RUN\ngit blackbird runs --accept --all"
+            raise UsageError("--accept needs a TASK and a RUN, or --all alone", hint=hint)
 
 
 def _check_usage(
@@ -95,12 +124,14 @@ def _list(
         now, columns = call.environment.timestamp(), call.columns
         table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
         call.lines(table or [none])
+        foreign = runs_table(listed.foreign, now, call.columns_less(2), of_all_tasks=task_id is None)
+        call.lines(render_section(FROM_ELSEWHERE, foreign))
         if listed.more:
             call.print(f"and {listed.more} older")
         call.data("runs:RunsOutput", listed)
     else:
         print_records(call, run_records(listed.runs), record_end)
-    call.warn_records(listed.faults, listed.unconfirmed, listed.strays)
+    call.warn_records(listed.faults, listed.stale, listed.strays)
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
@@ -148,8 +179,6 @@ def _show_part(
     raw: bool,
     since_request: bool,
 ) -> ExitCode:
-    if mode == "accept":
-        return _accept(call, workspace, task_id, run_id)
     history = run_queries.task_history(workspace, task_id)
     sys.stdout.flush()
     if mode == "diff":
@@ -161,14 +190,26 @@ def _show_part(
     return ExitCode.OK
 
 
-def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: str | None) -> ExitCode:
-    from git_blackbird.controller.decisions.record import accept_record  # noqa: PLC0415  # readers write nothing
+def _settle_foreign(
+    call: CommandContext, workspace: Workspace, task_id: str | None, chosen: "_Foreign"
+) -> ExitCode:
+    # Readers write nothing.
+    from git_blackbird.controller.decisions import foreign  # noqa: PLC0415
 
-    if run_id is None:
-        raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")
-    accepted = accept_record(workspace, task_id, run_id)
-    state = "" if accepted.status is None else f"; {task_id} is {accepted.status}"
-    call.print(strip_controls(f"accepted: {accepted.path}{state}"))
+    if chosen.everything:
+        taken = foreign.accept_all_foreign(workspace)
+    elif task_id is None:
+        raise UsageError("a run is accepted of a TASK", hint="git blackbird runs TASK --accept RUN")
+    elif chosen.reject_copy:
+        taken = [foreign.reject_copy(workspace, task_id, chosen.reject_copy)]
+    else:
+        taken = [foreign.accept_foreign(workspace, task_id, chosen.accept or "")]
+    verb = "dropped the decision on" if chosen.reject_copy else "took over"
+    for run, status in taken:
+        state = "" if status is None else f"; {run.task_id} is {status}"
+        call.print(f"{verb} run {run.id} of {run.task_id}{state}")
+    if not taken:
+        call.print("no task stands still for what was done elsewhere")
     return ExitCode.OK
 
 

@@ -27,6 +27,7 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.provenance import FROM_ELSEWHERE
 from git_blackbird.model.entities.run import LandingState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -57,7 +58,7 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     lines = _lines(view, call, commit_lines(commits))
     call.lines((*lines, *worktree_lines(elsewhere)))
     call.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
-    call.warn_records(view.unreadable, view.unconfirmed)
+    call.warn_records(view.unreadable, view.history.beside.stale)
 
 
 def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> None:
@@ -96,6 +97,9 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call))
+    foreign = view.history.beside.foreign[:-_MAX_RUNS:-1]
+    table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
+    yield from render_section(FROM_ELSEWHERE, table)
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)

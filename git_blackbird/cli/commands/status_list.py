@@ -25,6 +25,7 @@ from git_blackbird.controller.queries.status import (
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.entities.provenance import elsewhere_lines
 from git_blackbird.model.entities.status import Status
 
 
@@ -57,7 +58,7 @@ def show_status(
         call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=conflicts)
     else:
         print_records(call, status_records(overview), record_end)
-    call.warn_records(overview.unreadable, overview.unconfirmed)
+    call.warn_records(overview.unreadable, overview.stale)
     call.warn_problems(workspace)
     return ExitCode.OK
 
@@ -118,6 +119,7 @@ def list_command(
         ]
         empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
         call.lines(render_table(fields, call.columns) or [empty])
+        call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
         call.data("plan:ListOutput", listed)
     else:
         print_records(call, list_records(listed), record_end)

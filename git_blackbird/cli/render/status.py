@@ -30,6 +30,7 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.provenance import RecordError, elsewhere_lines
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
@@ -77,6 +78,7 @@ def status_lines(
     yield from render_section("the plan and the records differ", _drift(overview))
     yield from render_section("decisions on tasks that are not in this plan", _orphaned(overview))
     yield from worktree_lines(elsewhere)
+    yield from elsewhere_lines(overview.foreign)
 
 
 def conflict_lines(conflicts: "Sequence[Conflict]") -> Iterator[str]:
@@ -162,6 +164,9 @@ def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
             yield from _pending_lines(item.source, room)
         case BlockedParentView():
             yield from review_wait_lines(item.source, room)
+        case RecordError(ways_out=(_, *_)):
+            yield strip_controls(f"{item.source.path}: {item.source.what}")
+            yield from map(strip_controls, item.source.ways_out)
         case None:
             if item.why:
                 yield truncate(clean_line(item.why), room)

@@ -231,7 +231,9 @@ def _irregular_records(overview: "StatusReport") -> Iterator[Record]:
         yield "drift", task_id, stored.value, derived.value
     for fault in overview.unreadable:
         yield "unreadable", fault.path, fault.what
-    for record in overview.unconfirmed:
-        yield "unconfirmed", record.path, record.run_id
+    for copy in overview.stale:
+        yield "copy", copy.path, copy.what
+    if overview.foreign:
+        yield "foreign", overview.foreign
     for run in overview.orphaned_decisions:
         yield "elsewhere", run.task_id, run.id

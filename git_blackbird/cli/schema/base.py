@@ -173,12 +173,11 @@ class UnreadableRecord(View):
     what: str = field("What is wrong with it.")
 
 
-class UnconfirmedView(View):
-    """A record that something else wrote while a run was at work. It counts for nothing."""
+class StaleCopyView(View):
+    """A copy of a record below `.blackbird/` that is not as it was written."""
 
-    path: str = field("The path of the file.")
-    written_during: RunId = field("The run that was at work.", "run_id")
-    command: str = field("The command that lets it count.", "command.command")
+    path: str = field("The path of the copy, from the top of the worktree.")
+    what: str = field("`changed` or `removed`.")
 
 
 def _state_elsewhere(elsewhere: RunElsewhere) -> str:

@@ -11,8 +11,8 @@ from git_blackbird.cli.schema.base import (
     PathText,
     RunInWorktree,
     RunView,
+    StaleCopyView,
     StepView,
-    UnconfirmedView,
     UnreadableRecord,
     View,
     field,
@@ -46,7 +46,7 @@ class RunsOutput(DataOutput, schema_name="runs"):
     runs: tuple[RunView, ...] = field("The runs.")
     older: int = field("How many older ones are not listed.", "more")
     unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.", "faults")
-    unconfirmed: tuple[UnconfirmedView, ...] = field("Records that count for nothing.")
+    foreign: tuple[RunView, ...] = field("Runs from elsewhere, newest first: history only.")
     strays: tuple[str, ...] = field("Paths of files among the records that are none.")
 
 
@@ -120,7 +120,12 @@ class ShowOutput(DataOutput, schema_name="show"):
     pending_answers: tuple[Answer, ...] = field("Answers that its agent must still be told.", "words.answers")
     runs: tuple[RunView, ...] = field("Its runs, newest first.", "history.runs", using=_newest_first)
     unreadable: tuple[UnreadableRecord, ...] = field("Records of it that cannot be read.")
-    unconfirmed: tuple[UnconfirmedView, ...] = field("Records of it that count for nothing.")
+    foreign: tuple[RunView, ...] = field(
+        "Its runs from elsewhere, newest first: history only.", "history.beside.foreign", using=_newest_first
+    )
+    stale_copies: tuple[StaleCopyView, ...] = field(
+        "Copies of its records that are not as they were written.", "history.beside.stale"
+    )
     commits: tuple[CommitView, ...] = field("The commits that its runs list.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
 

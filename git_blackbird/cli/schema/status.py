@@ -7,8 +7,8 @@ from git_blackbird.cli.schema.base import (
     Commands,
     DataOutput,
     RunInWorktree,
+    StaleCopyView,
     StepView,
-    UnconfirmedView,
     UnreadableRecord,
     View,
     field,
@@ -276,7 +276,10 @@ class StatusOutput(DataOutput, schema_name="status"):
         "Commits of yours that name a task and are still to be recorded.", "deferred"
     )
     unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.")
-    unconfirmed: tuple[UnconfirmedView, ...] = field("Records that count for nothing.")
+    foreign: int = field("How many runs of tasks that are not done are from elsewhere: history only.")
+    stale_copies: tuple[StaleCopyView, ...] = field(
+        "Copies of records that are not as they were written.", "stale"
+    )
     orphaned_decisions: tuple[TaskRun, ...] = field("Runs with a decision due whose task is gone.")
     problems: tuple[ConfigProblemView, ...] = field("What is wrong in the configuration.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Runs of the plan's tasks in other worktrees.")

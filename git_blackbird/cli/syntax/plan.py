@@ -190,7 +190,15 @@ runs = CommandSpec(
         ["--diff", "mode"], flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
     ),
     flag("With --diff: what changed since you last requested changes.", "--since-request"),
-    Option(["--accept", "mode"], flag_value="accept", help="Accept the record of RUN, whoever wrote it."),
+    Option(
+        ["--accept"],
+        is_flag=False,
+        flag_value="",
+        metavar="RUN",
+        help="Take over the run from elsewhere that is so called, or a decision that only its copy has.",
+    ),
+    flag("With --accept: all for which tasks stand still.", "--all", "everything"),
+    Option(["--reject-copy"], metavar="RUN", help="Drop a decision that only the copy of that run has."),
     flag("With --log and --follow: both streams as they were printed.", "--raw"),
     *_RECORDS,
 )

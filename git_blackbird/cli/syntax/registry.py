@@ -64,6 +64,7 @@ class CommandSpec(click.Command):
             gc.freeze()
             gc.enable()
         code: ExitCode = body(call, **values)
+        call.warn_copies()
         return code
 
 

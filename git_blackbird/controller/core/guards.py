@@ -1,7 +1,6 @@
 """Who is at work on a task, and what may not be done to it now. Kept small: readers load it."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
@@ -15,7 +14,6 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import record_path
 
 
 def is_alive(run: Run) -> bool:
@@ -40,9 +38,8 @@ def is_foreign_copy(paths: Paths, run: Run) -> bool:
     """Whether a record came here with a copy of its worktree: what works for it works there, not here."""
     if run.repo_root is None:
         return False
-    here = record_path(paths, run)
     try:
-        return not here.samefile(Path(run.repo_root) / here.relative_to(paths.state_root))
+        return not paths.state_root.samefile(run.repo_root)
     except OSError:
         # Nothing is there any more: this worktree has been moved.
         return False
@@ -58,8 +55,10 @@ class UnreadableRecordError(UnusableError):
 
 def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
     """Name the files that block a task, and why they cannot be used."""
-    what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
+    if any(fault.ways_out for fault in faults):
+        return f"{task_id} stands still: {listed}"
+    what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     return f"{task_id} is stopped by {what} be used: {listed}"
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird import trace
@@ -14,7 +13,7 @@ from git_blackbird.controller.core.guards import (
     require_unclaimed,
     require_undecided,
 )
-from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
@@ -43,13 +42,12 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.provenance import FEEDBACK
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DETACHED,
@@ -345,43 +343,3 @@ def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | No
     if run.worktree is None or decision.state not in APPROVALS:
         return None
     return head(workspace.repo).branch or DETACHED
-
-
-class Accepted(NamedTuple):
-    """An accepted file, and the resulting status of its task; None for one that is not in the plan."""
-
-    path: Path
-    status: Status | None
-
-
-def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
-    """Accept the record whose run id begins with ``named``; "feedback" is the task's review feedback.
-
-    Raises RequestError where there is no such record, and for an agent; UnusableError, SaveError.
-    """
-    workspace.environment.forbid_agents("accept a record")
-    with workspace.transaction() as transaction:
-        feedback = workspace.paths.feedback_file(TaskId(task_id))
-        saved, records = transaction.saved_feedback(), workspace.store.records
-        histories = records.history(TaskId(task_id)), records.reviews(TaskId(task_id))
-        ignored = [record.path for kind in (*histories, saved) for record in kind.unconfirmed]
-        ignored += [fault.path for kind in (*histories, saved) for fault in kind.faults if fault.accept]
-        runs = workspace.paths.task_runs(TaskId(task_id))
-        refused = {path for path in map(Path, ignored) if path == feedback or runs in path.parents}
-        matches = [
-            path for path in refused if (FEEDBACK if path == feedback else path.stem).startswith(named)
-        ]
-        if len(matches) != 1:
-            which = "more than one record" if matches else "no record"
-            raise RequestError(
-                f"{which} of {task_id} that was ignored begins with {named!a}",
-                hint=task_command("runs", task_id),
-            )
-        try:
-            transaction.confirm(matches[0])
-        except OSError as error:
-            raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
-        task = save_feedback_and_statuses(workspace, transaction, transaction.state()).state.plan.tasks.get(
-            TaskId(task_id)
-        )
-        return Accepted(matches[0], None if task is None else task.status)

@@ -20,6 +20,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message
@@ -30,7 +31,6 @@ from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.locks import approval_lock
-from git_blackbird.storage.paths import HIDDEN
 
 _UNFINISHED = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 

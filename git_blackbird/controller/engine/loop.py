@@ -40,7 +40,6 @@ from git_blackbird.controller.engine.stops import (
     unreadable_stop,
 )
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
-from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.controller.runs.places import remove_landed
 from git_blackbird.errors import AgentUnavailableError
@@ -127,8 +126,6 @@ class Loop:
         finally:
             await engine.finish_beside()
             drop_arrived(workspace)
-            # No agent is at work from here on, a review may just have been interrupted.
-            settle_watch(workspace, engine.ui)
         state = workspace.plan_state()
         notify_waiting(workspace, engine.ui, state, engine.scope, stop)
         stop = stop.with_options(workspace.call_options)
@@ -166,14 +163,9 @@ class Loop:
         if self._workspace.config.execution.jobs > 1:
             return await Scheduler(self._engine, self._choose, perform, self._look).run(state)
         action, state = self._choose(state, self._engine.scope)
-        # Records are watched on only from one agent to the next: whatever else follows takes its time.
-        if not isinstance(action, StartTask) and settle_watch(self._workspace, self._engine.ui):
-            return None
         return await perform(self._engine, action, state)
 
     async def _look(self, scope: CallScope) -> PlanState | None:
-        if not scope.busy:
-            settle_watch(self._workspace, self._engine.ui)
         work = run_in_thread(lambda: look_again(self._workspace, self._engine.ui, scope))
         return await self._engine.interruptible(work)
 

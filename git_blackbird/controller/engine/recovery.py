@@ -15,7 +15,7 @@ from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
-from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
+from git_blackbird.controller.runs.agent_process import keep_left_logs, log_bytes, log_paths, remove_litter
 from git_blackbird.controller.runs.changes import forget_trace
 from git_blackbird.controller.runs.finish import (
     not_kept,
@@ -24,7 +24,7 @@ from git_blackbird.controller.runs.finish import (
     snapshot_and_summarize,
     tail_of,
 )
-from git_blackbird.controller.runs.guard import forget_config, settle_plan, settle_watch, stop_tracking
+from git_blackbird.controller.runs.guard import forget_config, settle_plan, stale_texts, stop_tracking
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.task_run import require_recorded
@@ -51,11 +51,9 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     """
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
-        histories = workspace.store.records.histories_kept()
+        histories = workspace.store.records.histories()
         for run in _lost_runs(workspace, histories.open, scope):
             _close_lost(workspace, ui, run, scope)
-        if not scope.busy:
-            settle_watch(workspace, ui)
         state = look_again(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
@@ -78,10 +76,13 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
+        restored = transaction.restore_copies()
         state = transaction.state()
         is_lost = any(_lost_runs(workspace, state.open_histories, scope))
         settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
         sweep_temporaries(workspace.paths)
+    for text in stale_texts(restored):
+        warn(ui, text)
     if settled is None:
         return recover(workspace, ui, scope)
     for task_id, (was, became) in sorted(settled.moved.items()):
@@ -96,6 +97,7 @@ def _settle(workspace: Workspace) -> None:
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
+    keep_left_logs(workspace)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(transaction)

@@ -54,6 +54,10 @@ class DueItem(NamedTuple):
     source: PendingItem | BlockedParentView | RecordError | None = None
 
 
+def _words(fault: RecordError) -> tuple[str, str]:
+    return ("it stands still", fault.ways_out[0]) if fault.ways_out else (UNREADABLE, fault.hint)
+
+
 def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     """Return what is due in groups, in the order in which a person should look at it."""
     return {
@@ -82,13 +86,13 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem(
                 "stuck",
                 stuck.task,
-                f"{stuck.task.status.value.replace('_', ' ')}, but it has no run",
+                f"{stuck.task.status.value.replace('_', ' ')}, but {stuck.why}",
                 stuck.command,
             )
             for stuck in overview.stuck
         ],
         "unreadable": [
-            DueItem("unreadable", task, UNREADABLE, fault.hint, why=fault.what, source=fault)
+            DueItem("unreadable", task, *_words(fault), why=fault.what, source=fault)
             for task, faults in overview.stopped.items()
             for fault in faults
         ],

@@ -1,8 +1,8 @@
 """What completion offers of a plan and its runs, at a glance: a person waits for it at each Tab.
 
 Read with the standard library alone, and tolerantly: what is not as it should be is not offered. States are
-those that the plan file has, and whether files of runs and feedback are there; no record is opened.
-Takes no lock and writes nothing.
+those that the plan file has, and whether files of runs and feedback are there; no record is opened. Their
+copies will do: nothing follows from what is offered. Takes no lock and writes nothing.
 """
 
 import json

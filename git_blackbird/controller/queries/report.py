@@ -18,12 +18,11 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.storage.changed_records import changed_records
 from git_blackbird.storage.files import replace_durably
 
 _NANOSECONDS = 1_000_000_000
@@ -150,7 +149,6 @@ class Report:
     agents: tuple[AgentSpent, ...]
     waiting: tuple[AttentionItem, ...]
     faults: tuple[RecordError, ...]
-    unconfirmed: tuple[UnconfirmedRecord, ...]
 
     @property
     def done(self) -> tuple[ReportedTask, ...]:
@@ -190,7 +188,7 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
     state = workspace.plan_state()
     overview = build_overview(workspace, state)
     reading = _Reading(now, moment or 0)
-    for found in changed_records(workspace.store, (moment or 0) - _SLACK_NANOSECONDS):
+    for found in workspace.store.records.written_since((moment or 0) - _SLACK_NANOSECONDS):
         reading.take(found)
     return Report(
         repository=workspace.paths.state_root.name,
@@ -202,7 +200,6 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         agents=_agents(reading),
         waiting=tuple(attention_items(overview)),
         faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
-        unconfirmed=tuple(dict.fromkeys((*overview.unconfirmed, *reading.unconfirmed))),
     )
 
 
@@ -241,13 +238,10 @@ class _Reading:
         self._since = since
         self.runs: dict[TaskId, list[ReportedRun]] = {}
         self.faults: list[RecordError] = []
-        self.unconfirmed: list[UnconfirmedRecord] = []
 
-    def take(self, found: Run | RecordError | UnconfirmedRecord) -> None:
+    def take(self, found: Run | RecordError) -> None:
         if isinstance(found, RecordError):
             self.faults.append(found)
-        elif isinstance(found, UnconfirmedRecord):
-            self.unconfirmed.append(found)
         elif found.status is RunStatus.RUNNING or _last_moment(found) >= self._since:
             self.runs.setdefault(found.task_id, []).append(_reported(found, self._now))
 

@@ -12,12 +12,11 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import NO_HISTORY, History
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import CHECK_STREAM
-from git_blackbird.storage.record_file import unknown_files
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
@@ -26,21 +25,24 @@ Piece = TypeVar("Piece")
 
 
 class RunList(NamedTuple):
-    """Runs, newest first, each before the reviews of its change.
+    """Runs, newest first, each before the reviews of its change, and those from elsewhere.
 
     ``more`` counts the older runs of a task that are not listed.
     """
 
     runs: tuple[Run, ...]
     faults: tuple[RecordError, ...]
-    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    foreign: tuple[Run, ...] = ()
+    stale: tuple[StaleCopy, ...] = ()
     strays: tuple[str, ...] = ()
     more: int = 0
 
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    return RunList(*workspace.store.records.recent(limit, workspace.environment.now()))
+    records = workspace.store.records
+    recent, foreign = records.recent(limit, workspace.environment.now()), records.foreign(limit)
+    return RunList(recent.recent[::-1], recent.faults, foreign)
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
@@ -51,12 +53,12 @@ def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunLi
     history = task_history(workspace, task_id)
     newest_first = history.runs[::-1]
     shown = newest_first if limit is None else newest_first[:limit]
-    strays = unknown_files(workspace.paths, TaskId(task_id))
     reviews = workspace.store.records.reviews(TaskId(task_id))
     listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
     faults = tuple(dict.fromkeys((*history.faults, *reviews.faults)))
-    unconfirmed = tuple(dict.fromkeys((*history.unconfirmed, *reviews.unconfirmed)))
-    return RunList(listed, faults, unconfirmed, tuple(strays), len(newest_first) - len(shown))
+    beside, more = history.beside, len(newest_first) - len(shown)
+    foreign = beside.foreign[::-1][:limit]
+    return RunList(listed, faults, foreign, beside.stale, beside.strays, more)
 
 
 def task_history(workspace: Workspace, task_id: str) -> History:
@@ -99,8 +101,10 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
 
 def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
     """Say where the saved streams of a run lie, by stream; the Go program keeps them in the record alone."""
-    places = {name: workspace.paths.log(run.task_id, run.id, name) for name in (*STREAMS, CHECK_STREAM)}
-    return {name: str(path) for name, path in places.items() if path.exists()}
+    paths = workspace.paths
+    found = [(name, path) for name in STREAMS for path in reversed(paths.logs(run.task_id, run.id, name))]
+    found.append((CHECK_STREAM, paths.check_log(run.task_id, run.id, CHECK_STREAM)))
+    return {name: str(path) for name, path in found if path.exists()}
 
 
 class SavedOutput(NamedTuple):
@@ -118,7 +122,7 @@ def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     for name in STREAMS:
         missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
         if name in logs:
-            stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
+            stream = LogReader(workspace.paths.logs(run.task_id, run.id, name))
             outputs.append(SavedOutput(name, stream.size, stream.pieces(), missing))
         else:
             data = (getattr(run, name) or "").encode(errors="replace")
@@ -132,7 +136,7 @@ class FollowedOutput:
     def __init__(self, workspace: Workspace, run: Run) -> None:
         paths = workspace.paths
         self._streams = [
-            (name, LogReader(paths.log(run.task_id, run.id, name), tail=_TAIL_BYTES)) for name in STREAMS
+            (name, LogReader(paths.logs(run.task_id, run.id, name), tail=_TAIL_BYTES)) for name in STREAMS
         ]
 
     def arrived(self) -> Iterator[tuple[str, bytes]]:

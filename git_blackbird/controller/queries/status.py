@@ -16,7 +16,7 @@ from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.entities.history import History, PendingMessages
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import undo_commands
@@ -122,7 +122,8 @@ class StatusReport(NamedTuple):
     hints: tuple[str, ...]
     drift: Mapping[TaskId, tuple[Status, Status]]
     unreadable: tuple[RecordError, ...]
-    unconfirmed: tuple[UnconfirmedRecord, ...]
+    stale: tuple[StaleCopy, ...]
+    foreign: int
     orphaned_decisions: tuple[Run, ...]
     problems: tuple[ConfigProblem, ...]
     interrupted_approval: InterruptedApproval | None
@@ -169,10 +170,8 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *(fault for _, history in odd for fault in history.faults),
             *state.saved_feedback.faults,
         ),
-        unconfirmed=(
-            *(one for _, history in odd for one in history.unconfirmed),
-            *state.saved_feedback.unconfirmed,
-        ),
+        stale=tuple(copy for _, history in odd for copy in history.beside.stale),
+        foreign=sum(history.beside.total for _, history in odd),
         orphaned_decisions=_orphaned_decisions(state),
         problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
@@ -338,7 +337,7 @@ class TaskView(NamedTuple):
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
     how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed, or
     to land,
-    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
+    ``unreadable`` what cannot be read of all that is recorded of it,
     ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
     """
 
@@ -353,7 +352,6 @@ class TaskView(NamedTuple):
     unreviewed: BlockedParentView | None = None
     to_review: Run | None = None
     unreadable: tuple[RecordError, ...] = ()
-    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
     skipped: tuple[TaskId, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
 
@@ -369,7 +367,6 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     path, saved = str(workspace.paths.feedback_file(task.id)), state.saved_feedback
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
-        unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
     )
 
@@ -391,6 +388,5 @@ def view_in(
         next((one for one in unreviewed if one.task.id == task.id), None),
         _to_review(state, task),
         history.faults,
-        history.unconfirmed,
         skipped_children(plan.tasks, task),
     )

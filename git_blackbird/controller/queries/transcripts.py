@@ -55,7 +55,7 @@ class FollowedSteps:
         self._workspace = workspace
         self._run = run
         self._reader = reader
-        self._stream = LogReader(workspace.paths.log(run.task_id, run.id, "stdout"), tail=_TAIL_BYTES)
+        self._stream = LogReader(workspace.paths.logs(run.task_id, run.id, "stdout"), tail=_TAIL_BYTES)
 
     def earlier(self) -> EarlierSteps:
         """Read what was printed up to now, of a large output the last part."""

@@ -150,7 +150,7 @@ class _RecordTimes:
     """When run records were written last, folder by folder.
 
     Every command saves through one folder: as long as that one is as it was, the many others are looked at
-    only now and then, for what the Go program or a hand writes.
+    only now and then, for copies that the Go program or a hand writes.
     """
 
     def __init__(self, paths: Paths) -> None:
@@ -161,11 +161,11 @@ class _RecordTimes:
 
     def now(self) -> tuple[int, ...]:
         """Return the times, in nanoseconds."""
-        seen = changed_at(self._paths.tmp), changed_at(self._paths.runs)
+        seen = changed_at(self._paths.private_tmp), changed_at(self._paths.runs)
         is_settled = time.time_ns() - max(seen) > TICK_NANOSECONDS
         if seen != self._seen or not is_settled or time.monotonic() > self._next:
             self._seen = seen
-            self._times = _folder_times(self._paths.runs)
+            self._times = *_folder_times(self._paths.runs), *_folder_times(self._paths.run_copies)
             self._next = time.monotonic() + _SCAN_SECONDS
         return self._times
 

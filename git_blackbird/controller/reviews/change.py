@@ -16,7 +16,7 @@ from git_blackbird.controller.reviews.reviewer import (
     run_reviewer,
     verify_unchanged,
 )
-from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
+from git_blackbird.controller.runs.agent_process import RunContext, keep_logs, open_run
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.errors import RequestError
@@ -171,8 +171,9 @@ async def _review_side(
         answer = RunFields(review_result=None if result is None else result.to_json())
         closed = run.with_fields(fields).with_fields(answer)
         with workspace.transaction() as transaction:
+            workspace.store.at_work.discard(closed.id)
             transaction.save_run(closed)
-        cut_logs(workspace, closed)
+        keep_logs(workspace, closed)
         context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
         if result is not None or closed.terminal_reason in _NOT_TRIED_AGAIN:
             break
@@ -192,7 +193,7 @@ def _begin(workspace: Workspace, run: Run) -> None:
     remember_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
-        watch_agent(transaction, run)
+        watch_agent(workspace, transaction, run)
 
 
 def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:

@@ -17,7 +17,7 @@ from git_blackbird.controller.reviews.reviewer import (
     run_reviewer,
     verify_unchanged,
 )
-from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
+from git_blackbird.controller.runs.agent_process import RunContext, keep_logs, open_run
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
@@ -146,7 +146,7 @@ def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
             raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(workspace, transaction)
-        watch_agent(transaction, run)
+        watch_agent(workspace, transaction, run)
 
 
 class StaleReviewError(RequestError):
@@ -198,7 +198,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
                 if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
                     transaction.save_run(earlier.superseded(now, closed.id))
         save_feedback_and_statuses(workspace, transaction, transaction.state())
-    cut_logs(workspace, closed)
+    keep_logs(workspace, closed)
     return closed
 
 

@@ -18,7 +18,7 @@ from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
-from git_blackbird.storage.files import load_inside
+from git_blackbird.storage.files import load_bytes
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
     checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
     for name in request.records:
         with suppress(OSError):  # it is gone, or is none of this worktree
-            data = load_inside(workspace.paths.state_root, workspace.paths.state_root / name)
+            data = load_bytes(workspace.paths.record_of(name))
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             (checkout / name).write_bytes(data)
     return checkout

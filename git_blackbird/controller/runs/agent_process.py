@@ -26,9 +26,11 @@ from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
+from git_blackbird.storage.copies import move_log
 from git_blackbird.storage.paths import Paths
 
 _OWNER = "worktree"
+_STREAMS = ("stdout", "stderr")
 
 
 @contextlib.contextmanager
@@ -168,13 +170,26 @@ def log_bytes(workspace: Workspace) -> int:
     return workspace.config.execution.log_megabytes * _MEGABYTE
 
 
-def cut_logs(workspace: Workspace, run: Run) -> None:
-    """Cut the logs of a run to their bound.
+def keep_logs(workspace: Workspace, run: Run) -> None:
+    """Cut the logs of a run to their bound, and move them to where people find them.
 
     Not before its record is saved: until that says how much was printed beyond it, the files alone do.
     """
-    for path in log_paths(workspace.paths, run):
-        cut_saved(path, log_bytes(workspace))
+    for name in _STREAMS:
+        stream, log = workspace.paths.logs(run.task_id, run.id, name)
+        cut_saved(stream, log_bytes(workspace))
+        move_log(workspace.paths, stream, log)
+
+
+def keep_left_logs(workspace: Workspace) -> None:
+    """Do the same for the runs that are over, after a crash; needs the controller lock."""
+    records, streams = workspace.store.records, workspace.paths.streams
+    names = sorted(os.listdir(streams)) if streams.is_dir() else []
+    for task_id, run_id in dict.fromkeys(tuple(name.rsplit(".", 2)[:2]) for name in names):
+        runs = (*records.history(TaskId(task_id)).runs, *records.reviews(TaskId(task_id)).runs)
+        run = next((run for run in runs if run.id == run_id), None)
+        if run is not None and run.status is not RunStatus.RUNNING:
+            keep_logs(workspace, run)
 
 
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
@@ -231,7 +246,6 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
     """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
     workspace, run, scratch = context.workspace, start.run, Path(start.request.scratch)
     stdout, stderr = log_paths(workspace.paths, run)
-    workspace.paths.make_folder(stdout.parent)
     environ = child_environ(
         workspace.repo.environ,
         task_id=run.task_id,
@@ -284,5 +298,6 @@ def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
 
 
 def log_paths(paths: Paths, run: Run) -> tuple[Path, Path]:
-    """Return where the standard output and the standard error of a run are kept."""
-    return paths.log(run.task_id, run.id, "stdout"), paths.log(run.task_id, run.id, "stderr")
+    """Return where a run at work prints its standard output and standard error."""
+    stdout, stderr = (paths.stream(run.task_id, run.id, name) for name in _STREAMS)
+    return stdout, stderr

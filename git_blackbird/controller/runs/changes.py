@@ -15,12 +15,12 @@ from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.paths import HIDDEN
 
 
 def submodules(workspace: Workspace) -> dict[str, str]:

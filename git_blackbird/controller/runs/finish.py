@@ -9,7 +9,7 @@ from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import cut_logs
+from git_blackbird.controller.runs.agent_process import keep_logs
 from git_blackbird.controller.runs.changes import (
     OwnChange,
     own_change,
@@ -18,7 +18,7 @@ from git_blackbird.controller.runs.changes import (
     submodules,
     without_earlier_files,
 )
-from git_blackbird.controller.runs.guard import agent_ended, found_notices, list_tracked
+from git_blackbird.controller.runs.guard import agent_ended, list_tracked
 from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -29,6 +29,7 @@ from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CHECK_DUE
@@ -45,7 +46,6 @@ from git_blackbird.model.entities.run import (
     TruncatedBytes,
 )
 from git_blackbird.model.views.events import Phase
-from git_blackbird.storage.paths import HIDDEN
 
 LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
@@ -299,22 +299,11 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        unconfirmed = found_notices(workspace, transaction.pause_watch(closed), run.task_id)
-        if unconfirmed:
-            closed = closed.with_fields(
-                RunFields(notes=(*closed.notes, *(notice.text for notice in unconfirmed)))
-            )
-            transaction.save_run(closed)
         # The plan is what it must be.
         transaction.renew_plan_backup()
         save_status(workspace, transaction, run.task_id)
-    cut_logs(workspace, closed)
-    for folder, aside in check.replaced:
-        text = f"{folder} was replaced during the run: what is there now is kept as {aside.name}"
-        warn(ui, text, run.task_id)
-    for notice in unconfirmed:
-        ui.notify(notice)
-    texts = [] if check.plan_fault is None else [check.plan_fault]
+    keep_logs(workspace, closed)
+    texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
     texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:

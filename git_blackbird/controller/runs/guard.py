@@ -1,4 +1,4 @@
-"""Configuration, plan, records and commits while an agent works: what it changed, and what it broke."""
+"""Configuration, plan, copies of records and commits while an agent works: what it changed and broke."""
 
 import contextlib
 import json
@@ -12,21 +12,21 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
+from git_blackbird.model.entities.provenance import StaleCopy
 from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.plan.graph import describe_changes
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
-from git_blackbird.storage.ledger import WatchEnd
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 from git_blackbird.storage.store import Transaction
 
 MAX_CHANGES = 50
+_MAX_NAMED = 8
 _LONGEST_VALUE = 60
 # What is of one process only: another one may have to compare.
 _OF_A_PROCESS = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
@@ -42,23 +42,37 @@ class _Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkCheck:
-    """What became of plan and configuration while an agent worked, and the folders it had replaced.
+    """What became of plan, configuration and the copies of records while an agent worked.
 
     ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
+    ``stale`` are the copies that were changed or removed; they are written again.
     """
 
     plan_changes: tuple[str, ...]
     plan_fault: str | None
     config_changes: tuple[str, ...]
     is_loosened: bool
-    replaced: Sequence[tuple[Path, Path]]
+    stale: tuple[StaleCopy, ...]
 
     def noted_in(self, fields: RunFields) -> RunFields:
         """Return the fields of the run's record with what a person should know of it."""
         notes = fields.notes if self.plan_fault is None else (*fields.notes, self.plan_fault)
+        notes = (*notes, *self.stale_texts)
         return fields.with_fields(
             RunFields(notes=notes, plan_changes=self.plan_changes, config_changes=self.config_changes)
         )
+
+    @property
+    def stale_texts(self) -> tuple[str, ...]:
+        """Say which copies were changed or removed."""
+        return tuple(stale_texts(self.stale, " during the run"))
+
+
+def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
+    """Say which copies were changed or removed, and have been written again."""
+    yield from (f"{copy.text}{when}; it is written again" for copy in stale[:_MAX_NAMED])
+    if len(stale) > _MAX_NAMED:
+        yield f"and {len(stale) - _MAX_NAMED} more copies of records"
 
 
 @contextlib.contextmanager
@@ -70,16 +84,17 @@ def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
     """
     config = _check_config(workspace)
     with workspace.transaction() as transaction:
-        replaced = transaction.move_obstacles(run)
-        yield transaction, WorkCheck(*_check_plan(workspace, transaction, run.id), *config, replaced)
+        workspace.store.at_work.discard(run.id)
+        plan = _check_plan(workspace, transaction, run.id)
+        yield transaction, WorkCheck(*plan, *config, transaction.restore_copies())
     forget_config(workspace)
-    if workspace.store.ledger.has_agents:
+    if workspace.store.at_work:
         remember_config(workspace)
 
 
 def remember_config(workspace: Workspace) -> None:
     """Keep what the configuration is before an agent works, unless it is kept for another at work."""
-    if not workspace.store.ledger.has_agents or not workspace.paths.known_config.exists():
+    if not workspace.store.at_work or not workspace.paths.known_config.exists():
         _save(workspace, _observe(workspace))
 
 
@@ -195,9 +210,9 @@ def _load(workspace: Workspace) -> _Observed | None:
         return None
 
 
-def watch_agent(transaction: Transaction, run: Run) -> None:
+def watch_agent(workspace: Workspace, transaction: Transaction, run: Run) -> None:
     """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
-    transaction.begin_watch(run)
+    workspace.store.at_work.add(run.id)
     if not transaction.has_plan_backup:
         transaction.backup_plan()
 
@@ -239,49 +254,6 @@ def settle_plan(transaction: Transaction) -> None:
         if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
             transaction.restore_plan(known)
         transaction.drop_plan_backup()
-
-
-NOT_WATCHED = (
-    "what was written among the records during the run is not known: "
-    "the notes on it were removed from the git directory"
-)
-_MAX_NAMED = 8
-
-
-def found_notices(workspace: Workspace, end: WatchEnd | None, task_id: TaskId | None) -> list[Notice]:
-    """Name each file that counts for nothing, that stops its task, or that is gone."""
-    if end is None:
-        return []
-    kinds: tuple[list[tuple[str, str | None]], ...] = (
-        [(f"record ignored: {record.path}: {record.what}", record.command) for record in end.unconfirmed],
-        [(f"record blocks its task: {record.path}: {record.what}", record.hint) for record in end.rewritten],
-        [(f"a record was removed while an agent worked: {path}", None) for path in end.removed],
-    )
-    texts: list[tuple[str, str | None]] = []
-    for kind in kinds:
-        texts += kind[:_MAX_NAMED]
-        if len(kind) > _MAX_NAMED:
-            texts.append((f"and {len(kind) - _MAX_NAMED} more among the records", "git blackbird status"))
-    top = f"{workspace.paths.state_root}/"
-    return [Notice(Level.WARNING, text.replace(top, ""), hint, task_id) for text, hint in texts]
-
-
-def is_watched(workspace: Workspace) -> bool:
-    """Whether what is written among the records is noted, also while another agent's end is recorded."""
-    with workspace.transaction():
-        return workspace.store.ledger.is_watching()
-
-
-def settle_watch(workspace: Workspace, ui: UserInterface) -> bool:
-    """Stop noting what is written, now that no agent is at work, and name what was found, if anything was."""
-    if not workspace.store.ledger.is_watching():
-        return False
-    with workspace.transaction() as transaction:
-        end = transaction.end_watch(None)
-    notices = found_notices(workspace, end, None)
-    for notice in notices:
-        ui.notify(notice)
-    return bool(notices)
 
 
 def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:

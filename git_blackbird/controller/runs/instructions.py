@@ -23,6 +23,7 @@ from git_blackbird.messages.outgoing.prompts import (
     with_feedback,
     with_messages,
 )
+from git_blackbird.model.base.places import STATE_NAME
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
@@ -30,7 +31,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Answer, Run
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.files import load_beginning
-from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME
+from git_blackbird.storage.paths import OVERVIEW_NAME
 
 _OF_ONE_RUN = frozenset(
     {

@@ -30,8 +30,6 @@ from git_blackbird.controller.runs.changes import (
 )
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.guard import (
-    NOT_WATCHED,
-    is_watched,
     remember_config,
     start_tracking,
     stop_tracking,
@@ -57,8 +55,6 @@ from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock, task_lock
-
-_RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
 
 async def run_task(context: RunContext, instruction: Instruction, force_stop: asyncio.Event) -> Run:
@@ -166,7 +162,6 @@ class _TaskRun:
     def __init__(self, context: RunContext, instruction: Instruction) -> None:
         self._context = context
         self._instruction = instruction
-        self._records_folder: tuple[int, int] | None = None
 
     async def run(self, initial_run: Run, folder: Path, force_stop: asyncio.Event) -> Run:
         context, instruction, workspace = self._context, self._instruction, self._context.workspace
@@ -191,10 +186,6 @@ class _TaskRun:
             shortening.cancel()
         trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
-        if _folder_identity(workspace.paths.runs) != self._records_folder:
-            warn(context.ui, _RECORDS_GONE, run.task_id)
-        if not await run_in_thread(lambda: is_watched(workspace)):
-            warn(context.ui, NOT_WATCHED, run.task_id)
         gated = workspace.config.execution.stop_after_each_task or instruction.gated
         closed = await finish_in_thread(
             lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
@@ -230,18 +221,8 @@ class _TaskRun:
             if is_new:
                 supersede_runs(workspace, transaction, task.id, run.id)
             save_plan(transaction, state, apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
-            watch_agent(transaction, run)
-        # Before the agent works: the first thing it does may be to take them away.
-        self._records_folder = _folder_identity(workspace.paths.runs)
+            watch_agent(workspace, transaction, run)
         start_tracking(workspace, self._context.ui, run)
-
-
-def _folder_identity(folder: Path) -> tuple[int, int] | None:
-    try:
-        status = folder.lstat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}

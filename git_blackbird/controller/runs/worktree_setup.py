@@ -24,10 +24,10 @@ from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ign
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.messages.display.format import render_bytes
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.check import describe_exit
 from git_blackbird.storage.files import write_private
-from git_blackbird.storage.paths import HIDDEN
 
 PORTS_EACH = 10
 # Between the ports that services are known by and those that systems give out.
@@ -157,7 +157,6 @@ class SetUp:
         if not config.setup:
             return True
         inform(self.ui, f"setting up {self.what}: {clean_line(config.setup)}", self.task_id)
-        self.workspace.paths.make_folder(self.workspace.paths.setup_log(self.task_id).parent)
         command = UserCommand(
             self.task_id,
             mark,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, open_libgit2
+from git_blackbird.git.core.tree_names import is_unsafe
 
 if TYPE_CHECKING:
     import pygit2
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 DIRECTORY = 0o040000
 SUBMODULE = 0o160000
 REGULAR = 0o100644
-_ENTRY = re.compile(rb"0*([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+LINK = 0o120000
+_ENTRY = re.compile(rb"0*([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
+_WHOLE = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*+", re.DOTALL)
 _DIRECTORY_MODE = b"%o" % DIRECTORY
 
 
@@ -54,7 +57,10 @@ class TreeStore:
     def _load(self, oid: str) -> _Rows:
         known = self._seen.get(oid)
         if known is None:
-            known = self._seen[oid] = _parse(self._raw(oid))
+            raw = self._raw(oid)
+            if _WHOLE.fullmatch(raw) is None:
+                raise UnusableError(f"the tree {oid} cannot be read: it is no list of entries")
+            known = self._seen[oid] = _parse(raw)
         return known
 
     def save(self, tree: Tree) -> str:
@@ -93,12 +99,17 @@ class TreeStore:
         return self._save({name: row for name, row in top.items() if name not in left_away})
 
     def changed_paths(self, base: str, head: str) -> Iterator[bytes]:
-        """Return every path at which the two trees differ, unordered."""
+        """Return every path at which the two trees differ, unordered.
+
+        Raises UnusableError for a name that no file may have: these are what is written.
+        """
         pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
         while pending:
             prefix, old, new = pending.pop()
             before, after = (self._load(oid) if oid is not None else {} for oid in (old, new))
             for name in {name for name, _ in before.items() ^ after.items()}:
+                if is_unsafe(name):
+                    raise UnusableError(f"the trees {base} and {head} name what no file may be: {name!a}")
                 sides = before.get(name), after.get(name)
                 below = [_directory(row) for row in sides]
                 if any(below):

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
+from git_blackbird.git.core.trees import LINK, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.system import tick_of
 
 _EDITED = "it was edited at the same moment"
@@ -22,6 +23,8 @@ _FOLDER = "a folder with other files is in its place"
 _NOT_TRIED = "it comes after one that could not be written"
 _BEYOND_LINK = "a symbolic link leads elsewhere"
 _EXECUTABLE = 0o111
+_HIDDEN = frozenset(os.fsencode(name).lower() for name in HIDDEN)
+_MODULES = b".gitmodules"
 # The name of a new file beside the one that it replaces, where the git directory is on another file system.
 _BESIDE = ".blackbird-new"
 
@@ -79,6 +82,7 @@ def write_paths(
     """
     trees = TreeStore(repo)
     entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
+    _require_others(entries)
     files = {path: entry.oid for path, entry in entries.items() if entry is not None}
     with private_folder(repo, "files") as private:
         try:
@@ -95,6 +99,15 @@ def write_paths(
             if reason is not None:
                 refused[path] = reason
     return refused
+
+
+def _require_others(entries: Mapping[bytes, TreeEntry | None]) -> None:
+    """Refuse what a change never has: state, the plan, a link that git would read as a list of submodules."""
+    for path, entry in entries.items():
+        top = path.partition(b"/")[0].lower()
+        is_link = path.lower() == _MODULES and entry is not None and entry.mode == LINK
+        if top in _HIDDEN or is_link:
+            raise WriteBackError(f"a change may not write {os.fsdecode(path)!a}")
 
 
 def write_all_paths(

@@ -11,9 +11,10 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.provenance import NOTHING_BESIDE, Beside, RecordError
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    OPEN_DECISIONS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -28,15 +29,15 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
+_WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
 _UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
 
 
 class SavedFeedback(NamedTuple):
-    """The feedback files by the leaf they are for, and those that cannot be used or do not count."""
+    """The feedback files by the leaf they are for, and those that cannot be used."""
 
     by_leaf: Mapping[TaskId, Feedback] = MappingProxyType({})
     faults: tuple[RecordError, ...] = ()
-    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
 
 
 NO_FEEDBACK = SavedFeedback()
@@ -47,15 +48,15 @@ NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 @dataclass(frozen=True)
 class History:
-    """The runs of one task, oldest first, and the unusable files among its records.
+    """The runs of one task, oldest first, and what lies ``beside`` their records.
 
     ``recent`` are all of them, or the latest that counts and what came after it; ``older`` reads the others
-    for what looks further back. ``faults`` block the task, ``unconfirmed`` files are ignored.
+    for what looks further back. For ``faults`` the task stands still.
     """
 
     recent: tuple[Run, ...] = ()
     faults: tuple[RecordError, ...] = ()
-    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    beside: Beside = NOTHING_BESIDE
     older: Callable[[], tuple[Run, ...]] = field(default=NO_OLDER, compare=False, repr=False)
 
     @property
@@ -106,11 +107,25 @@ class History:
     @cached_property
     def is_closed(self) -> bool:
         """Whether the task is done by its records, and nothing else follows from any of them."""
-        if not self.recent or self.faults or self.unconfirmed:
+        if not self.recent or self.faults:
             return False
         last = self.recent[-1]
         is_done = last.is_ours and last.counts and last.task_status is Status.DONE
         return is_done and all(run.is_settled for run in self.recent)
+
+    @property
+    def foreign_latest(self) -> Run | None:
+        """The latest run from elsewhere that is no review."""
+        return next((run for run in reversed(self.beside.foreign) if not run.is_review), None)
+
+    @property
+    def foreign_waiting(self) -> Run | None:
+        """That run, if it waits for a person, of a task without runs of ours."""
+        run = self.foreign_latest
+        if run is None or self.recent:
+            return None
+        is_waiting = run.status in _WAITING or run.decision_state in OPEN_DECISIONS
+        return run if is_waiting else None
 
     @property
     def live(self) -> Run | None:
@@ -131,31 +146,6 @@ class History:
 
 NO_HISTORY = History()
 """The history of a task without runs."""
-
-
-class ClosedHistory(History):
-    """The history of a task that is known to be closed; its records are read once they are asked for."""
-
-    def __init__(self, read: Callable[[], History]) -> None:
-        self.__dict__["_read"] = read
-
-    @cached_property
-    def _history(self) -> History:
-        read: Callable[[], History] = self.__dict__["_read"]
-        return read()
-
-    is_closed = True
-    faults = unconfirmed = ()
-
-    @property
-    def recent(self) -> tuple[Run, ...]:
-        """The latest run that counts, and what came after it."""
-        return self._history.recent
-
-    @property
-    def older(self) -> Callable[[], tuple[Run, ...]]:
-        """Read the other runs."""
-        return self._history.older
 
 
 class Histories(dict[TaskId, History]):

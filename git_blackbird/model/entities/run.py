@@ -1,6 +1,7 @@
 """A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
 
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -87,6 +88,7 @@ class TerminalReason(StrEnum):
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
+DECIDED = frozenset(DecisionState) - {DecisionState.PENDING}
 DETACHED = "HEAD"
 """Where a commit goes while HEAD is on no branch."""
 
@@ -303,6 +305,10 @@ class Run(RunFields):
     started_at: str = Field(alias="startedAt")
     status: RunStatus
 
+    def go_block(self) -> "Run":
+        """Return the run with nothing but the fields that the Go program writes."""
+        return Run.model_validate({name: getattr(self, name) for name in _GO_FIELDS})
+
     @property
     def is_ours(self) -> bool:
         """Whether this program wrote the record; the Go program drops the mark when it rewrites one."""
@@ -468,3 +474,6 @@ class Run(RunFields):
             return parse_timestamp(self.started_at), self.id
         except ValueError:
             return 0, self.id
+
+
+_GO_FIELDS = tuple(takewhile(lambda name: name != "recorder", RunFields.model_fields))

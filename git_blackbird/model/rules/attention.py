@@ -157,6 +157,7 @@ class StuckTask(NamedTuple):
 
     task: Task
     command: str
+    why: str
 
 
 def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
@@ -171,7 +172,13 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
         if history.live is None and (run is None or not determines_status(run, task)):
             is_queued = task.status == Status.QUEUED
             verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
-            stuck.append(StuckTask(task, task_command(verb, task.id, rest)))
+            command, why = task_command(verb, task.id, rest), "it has no run"
+            if (foreign := history.foreign_waiting) is not None:
+                command = (
+                    decide_run_command(foreign) if foreign.is_pending else task_command("resume", task.id)
+                )
+                why = "its run is from elsewhere"
+            stuck.append(StuckTask(task, command, why))
     return tuple(stuck)
 
 

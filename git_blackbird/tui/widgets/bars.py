@@ -49,8 +49,8 @@ def warnings_text(overview: StatusReport) -> str:
 def _warnings(overview: StatusReport) -> Iterator[str]:
     if overview.unreadable:
         yield counted(len(overview.unreadable), "unreadable record")
-    if overview.unconfirmed:
-        yield counted(len(overview.unconfirmed), "record") + " not confirmed"
+    if overview.stale:
+        yield f"{counted(len(overview.stale), 'record')} with a changed or removed copy"
     if overview.drift:
         differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
         yield f"plan and records differ on {differing}"

@@ -19,6 +19,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.provenance import elsewhere_lines
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.tui.keys import in_keys
@@ -62,10 +63,7 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
     yield from section("Runs", _runs(view, now))
     yield from section("Reviews", _reviews(view))
-    yield from section(
-        "Not confirmed",
-        bulleted((f"{error.path}: {error.what}" for error in view.unconfirmed), Style.WARNING),
-    )
+    yield from section("From elsewhere", bulleted(elsewhere_lines(view.history.beside.total)))
     yield from section(
         "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.unreadable), Style.WARNING)
     )

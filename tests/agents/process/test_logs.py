@@ -100,7 +100,7 @@ def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: P
     assert found.st_size == 40 * MEGABYTE
     assert found.st_blocks * 512 <= 4 * MEGABYTE
     # Whoever follows it from another process reads over what was given back.
-    shown = b"".join(LogReader(path).pieces())
+    shown = b"".join(LogReader([path]).pieces())
     assert {b"0000000", b"0000039"} <= set(shown.split(b"\n"))
     assert b"\0" not in shown
     log.close()

@@ -135,8 +135,6 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
     assert "  git blackbird decide greet --approve    # approves it; the task is done" in completed.stdout
     assert "  git blackbird execute    # goes on with whatever is due" in completed.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
-        ".blackbird/.gitignore",
-        ".blackbird/tmp/.gitignore",
         "README.md",
         "blackbird.plan.json",
         "greet.py",

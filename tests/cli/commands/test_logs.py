@@ -23,7 +23,7 @@ from tests.support import write
 
 __all__ = ["program"]
 
-LOG = f".blackbird/runs/t1/logs/{FIRST_RUN}"
+LOG = f".git/blackbird/streams/t1.{FIRST_RUN}"
 EVIL = "\x1b]0;title\x07\x1b[2Jred\x1b[31m\x07\x9b2K\u202e\ud800 end"
 WAY = f"git blackbird runs t1 {FIRST_RUN}"
 OVER = f"2> run {FIRST_RUN} has ended: success ({WAY})\n"

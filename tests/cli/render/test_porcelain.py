@@ -46,7 +46,7 @@ def busy(repo: Path) -> Path:
             run("elsewhere", **pending),
         ],
     )
-    write(repo, {".blackbird/runs/free/0000000000000001.json": "{"})
+    write(repo, {".git/blackbird/runs/free/0000000000000001.json": "{"})
     return repo
 
 

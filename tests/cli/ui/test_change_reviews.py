@@ -79,7 +79,7 @@ def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> 
     assert "1. [Spec Critical] x.txt:1" in told
     assert told.endswith("And no more.")
     assert second.decision_state is DecisionState.APPROVED_CONTINUE
-    records = reviewed / ".blackbird/runs/a/reviews"
+    records = reviewed / ".git/blackbird/runs/a/reviews"
     assert len(list(records.glob("*.json"))) == 6
 
 

@@ -582,7 +582,7 @@ def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> N
 def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
     execute(gated)
-    folder = gated / ".blackbird" / "runs" / "a"
+    folder = gated / ".git" / "blackbird" / "runs" / "a"
     write(folder, {"0000000000000000.json": "{", "note.txt": "{}"})
     history = store_at(gated).records.history(leaf("a").id)
     assert len(history.runs) == 1
@@ -698,13 +698,15 @@ def test_w28_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) 
         assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
 
 
-def test_records_that_an_agent_removed_are_missed_aloud(demo: Path) -> None:
+def test_copies_that_an_agent_removed_are_named_and_written_again(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     command(demo, "cat >/dev/null; test $BLACKBIRD_TASK_ID = a || rm -rf .blackbird")
     person = Person()
     execute(demo, person)
-    said = "the run records were removed or replaced during the run: earlier ones are gone"
-    assert said in person.notices()
+    (run,) = runs_of(demo, "b")
+    copy = f".blackbird/runs/b/{run.id}.json"
+    assert f"the copy {copy} was removed during the run; it is written again" in person.notices()
+    assert (demo / copy).is_file()
     assert [run.status for run in runs_of(demo, "b")] == [RunStatus.SUCCESS]
 
 

@@ -51,7 +51,7 @@ def cut_off(repo: Path) -> Path:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: any(path.read_text() for path in repo.glob(".blackbird/runs/a/logs/*.stdout")))
+    wait_until(lambda: any(path.read_text() for path in repo.glob(".git/blackbird/streams/a.*.stdout")))
     program.send_signal(signal.SIGKILL)
     program.wait()
     return repo
@@ -140,7 +140,7 @@ def test_a_worktree_that_was_moved_keeps_what_works_in_it(cut_off: Path, tmp_pat
 
 
 def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> None:
-    before = {path: path.read_bytes() for path in cut_off.glob(".blackbird/runs/*/*.json")}
+    before = {path: path.read_bytes() for path in cut_off.glob(".git/blackbird/runs/*/*.json")}
     said = preloaded.run(
         [sys.executable, "-m", "git_blackbird", "status"],
         cwd=cut_off,

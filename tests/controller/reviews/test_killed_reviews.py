@@ -61,7 +61,7 @@ def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while sum("waiting" in path.read_text() for path in repo.glob(".blackbird/runs/a/logs/*.stdout")) < 2:
+    while sum("waiting" in path.read_text() for path in repo.glob(".git/blackbird/streams/a.*.stdout")) < 2:
         assert (time.monotonic() < deadline, program.poll()) == (True, None)
         time.sleep(0.02)
     program.send_signal(signal.SIGKILL)

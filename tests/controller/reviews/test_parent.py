@@ -109,7 +109,7 @@ def feedback_of(repo: Path) -> dict[str, str]:
 
 
 def on_disk(repo: Path) -> list[str]:
-    folder = repo / ".blackbird" / "parent-review-feedback"
+    folder = repo / ".git" / "blackbird" / "parent-review-feedback"
     return sorted(path.stem for path in folder.glob("*.json")) if folder.exists() else []
 
 
@@ -566,7 +566,7 @@ def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(flagged: Path) 
 
 
 def test_feedback_that_was_not_written_yet_is_written_before_anything_else_changes(flagged: Path) -> None:
-    (flagged / ".blackbird/parent-review-feedback/a.json").unlink()
+    (flagged / ".git/blackbird/parent-review-feedback/a.json").unlink()
     assert feedback_of(flagged) == {"a": "a.txt needs a second line"}
     edit_task(open_at(flagged), "a", lambda now: replace(now, title="another title"))
     assert on_disk(flagged) == ["a"]
@@ -732,10 +732,10 @@ def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
 def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
-    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    (demo / ".git/blackbird/parent-review-feedback/b.json").write_text("{")
     assert feedback_of(demo)["b"] == B_IS_TOLD
     resume(demo, "a")
-    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    (demo / ".git/blackbird/parent-review-feedback/b.json").write_text("{")
     stop = execute(demo)
     assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (StopReason.UNREADABLE_RECORD, 1, ())
     assert stop.text.startswith("b is stopped by a record that cannot be used: ")

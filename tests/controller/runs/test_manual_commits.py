@@ -368,7 +368,7 @@ def test_a_configuration_that_is_not_usable_is_said(free: Path) -> None:
 
 def test_beside_an_unreadable_record_nothing_is_recorded(free: Path) -> None:
     put_plan(free, leaf("a"))
-    stray = free / ".blackbird" / "runs" / "a" / "x.json"
+    stray = free / ".git" / "blackbird" / "runs" / "a" / "x.json"
     stray.parent.mkdir(parents=True)
     stray.write_text("{")
     (said,) = do(free, "a")

@@ -133,7 +133,7 @@ def test_where_set_up_fails_the_task_does_not_start_and_others_do(parallel: Path
     assert "the set-up of the worktree of a failed: exit 3" in stop.text
     assert "the set-up of the worktree of a failed: exit 3" in person.notices()
     assert (status(parallel, "a"), runs_of(parallel, "a")) == (Status.TODO, ())
-    log = parallel / ".blackbird/runs/a/logs/setup.log"
+    log = parallel / ".git/blackbird/logs/a.setup.log"
     assert log.read_text() == "to out\n"
     configure(parallel, worktree__setup="true")
     assert execute(parallel).reason is StopReason.COMPLETED

@@ -10,7 +10,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import RecordError, UnconfirmedRecord
+from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import (
     RECORDER,
     SUPERSEDED_BY_RETRY,
@@ -54,16 +54,15 @@ RUN = st.fixed_dictionaries(
     }
 )
 ODD = mostly((), [("odd",)])
-RECORDS = st.tuples(st.lists(RUN, max_size=3), ODD, ODD)
+RECORDS = st.tuples(st.lists(RUN, max_size=3), ODD)
 FILE = mostly("none", ["feedback", "broken"])
 
 
 def history_of(name: str, drawn: tuple[list[dict[str, Any]], Any, Any], first: int) -> History:
-    runs, faults, unconfirmed = drawn
+    runs, faults = drawn
     return History(
         tuple(build(name, number, fields) for number, fields in enumerate(runs, start=first)),
         tuple(RecordError(f"runs/{name}/x.json", what) for what in faults),
-        tuple(UnconfirmedRecord(f"runs/{name}/y.json", what, run(1).id) for what in unconfirmed),
     )
 
 
@@ -77,9 +76,7 @@ def build(name: str, number: int, fields: dict[str, Any]) -> Run:
 
 def from_scratch(histories: Mapping[TaskId, History]) -> dict[TaskId, History]:
     """The same histories, all of which are looked at."""
-    copies = {
-        name: History(one.recent, one.faults, one.unconfirmed, one.older) for name, one in histories.items()
-    }
+    copies = {name: History(one.recent, one.faults, one.beside, one.older) for name, one in histories.items()}
     for copy in copies.values():
         vars(copy)["is_closed"] = False
     return copies
@@ -144,6 +141,6 @@ def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: 
     if told.is_closed:
         leaf = tree({"a": status}, {}).tasks[TaskId("a")]
         assert derive_leaf(leaf, told) is Status.DONE
-        assert (*told.at_work, *told.faults, *told.unconfirmed) == ()
+        assert (*told.at_work, *told.faults) == ()
         assert not told.is_under_review
         assert not any(one.is_open or one.review_state is ReviewState.BY_HAND for one in told.recent)

@@ -144,8 +144,7 @@ class _Check:
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:
         """Return where output is kept: that about the base, which is not the task's, not for long."""
-        log = self.engine.workspace.paths.log(self.of_run.task_id, self.of_run.id, stream)
-        self.engine.workspace.paths.make_folder(log.parent)
+        log = self.engine.workspace.paths.check_log(self.of_run.task_id, self.of_run.id, stream)
         return log if which == "head" else folder / f"base.{stream}"
 
 

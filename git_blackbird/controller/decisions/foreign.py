@@ -1,0 +1,158 @@
+"""Taking over what was done elsewhere: runs of the Go program or of a clone, and decisions on copies.
+
+A person names it, or nothing of it is acted on (SECURITY.md).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from git_blackbird.controller.core.guards import require_unclaimed
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.git.core.repository import head
+from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import (
+    APPROVALS,
+    DETACHED,
+    DecisionState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
+from git_blackbird.model.entities.status import Status
+from git_blackbird.storage.store import Transaction
+
+_TAKEN = frozenset({RunType.EXECUTE, RunType.REVIEW, RunType.MANUAL})
+_ACCEPT = "accept what was done elsewhere"
+
+
+class TakenOver(NamedTuple):
+    """A run that was taken over, or of which a decision was; its task's status, None without a task."""
+
+    run: Run
+    status: Status | None
+
+
+def accept_foreign(workspace: Workspace, task_id: str, named: str) -> TakenOver:
+    """Take over the run from elsewhere, or the decision on a copy, whose run id begins with ``named``.
+
+    Raises RequestError where there is none, and for an agent; SaveError.
+    """
+    workspace.environment.forbid_agents(_ACCEPT)
+    with workspace.transaction() as transaction:
+        history = _history(workspace, task_id)
+        run = _find(task_id, named, (*history.beside.decided, *history.beside.foreign))
+        return _settled(workspace, transaction, [_take(workspace, transaction, history, run)])[0]
+
+
+def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
+    """Take over all for which tasks stand still: newer runs from elsewhere, and decisions on copies.
+
+    Raises RequestError for an agent, SaveError.
+    """
+    workspace.environment.forbid_agents(_ACCEPT)
+    with workspace.transaction() as transaction:
+        taken = [
+            _take(workspace, transaction, history, run)
+            for _, history in sorted(transaction.state().open_histories.items())
+            for run in (*history.beside.decided, *_newer(history))
+        ]
+        return _settled(workspace, transaction, taken)
+
+
+def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
+    """Drop the decision on a copy: it is written again as its record is.
+
+    Raises RequestError where there is none, and for an agent.
+    """
+    workspace.environment.forbid_agents("drop a decision")
+    with workspace.transaction() as transaction:
+        copy = _find(task_id, named, _history(workspace, task_id).beside.decided)
+        transaction.write_copy(copy)
+        return _settled(workspace, transaction, [copy])[0]
+
+
+def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
+    """Take over what waits for a person of a task that no run of ours is of, for one who names the task.
+
+    That is the latest run from elsewhere with a question, a decision or a change request, or with feedback
+    of a parent's review for its session. Return it; None if there is nothing. Raises RequestError for an
+    agent, SaveError.
+    """
+    if task_id_fault(task_id) is not None or workspace.store.records.history(TaskId(task_id)).recent:
+        return None
+    with workspace.transaction() as transaction:
+        history = _history(workspace, task_id)
+        feedback = workspace.store.feedback.foreign(TaskId(task_id))
+        run = history.foreign_waiting or (None if feedback is None else history.foreign_latest)
+        if history.recent or run is None:
+            return None
+        workspace.environment.forbid_agents(_ACCEPT)
+        if feedback is not None:
+            transaction.save_feedback(TaskId(task_id), feedback)
+        return _take(workspace, transaction, history, run)
+
+
+def _history(workspace: Workspace, task_id: str) -> History:
+    if task_id_fault(task_id) is not None:
+        raise RequestError(f"{quoted(task_id)} is no id of a task")
+    return workspace.store.records.history(TaskId(task_id))
+
+
+def _find(task_id: str, named: str, runs: tuple[Run, ...]) -> Run:
+    found = [run for run in runs if run.id.startswith(named)]
+    if len(found) != 1:
+        which = "more than one run" if found else "no run"
+        raise RequestError(
+            f"{which} from elsewhere of {task_id} begins with {quoted(named)}",
+            hint=task_command("runs", task_id, remark="lists them"),
+        )
+    return found[0]
+
+
+def _newer(history: History) -> Iterator[Run]:
+    if history.recent:
+        yield from (run for run in history.beside.foreign if run.sort_key > history.recent[-1].sort_key)
+
+
+def _take(workspace: Workspace, transaction: Transaction, history: History, run: Run) -> Run:
+    require_unclaimed(workspace, run.task_id)
+    ours = history.find(run.id)
+    taken = _block_of(run) if ours is None else _decided_as(workspace, ours, run)
+    transaction.save_run(taken)
+    return taken
+
+
+def _block_of(run: Run) -> Run:
+    """Return the Go program's fields of a run from elsewhere. Raises RequestError for what it cannot be."""
+    if run.status is RunStatus.RUNNING or run.run_type not in _TAKEN:
+        what = "has not ended" if run.status is RunStatus.RUNNING else "is the review of a change"
+        raise RequestError(f"run {run.id} of {run.task_id} {what}: it counts only where it was made")
+    return run.go_block()
+
+
+def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
+    is_approval, is_rejected = copy.decision_state in APPROVALS, copy.decision_state is DecisionState.REJECTED
+    branch = head(workspace.repo).branch or DETACHED if is_approval and ours.worktree is not None else None
+    return ours.with_fields(
+        RunFields(
+            decision_state=copy.decision_state,
+            decision_resolved_at=copy.decision_resolved_at or workspace.environment.timestamp(),
+            decision_feedback=copy.decision_feedback,
+            approved_on=branch,
+            terminal_reason=TerminalReason.REJECTED if is_rejected else ours.terminal_reason,
+        )
+    )
+
+
+def _settled(workspace: Workspace, transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+    tasks = save_feedback_and_statuses(workspace, transaction, transaction.state()).state.plan.tasks
+    return [
+        TakenOver(run, None if (task := tasks.get(run.task_id)) is None else task.status) for run in taken
+    ]

@@ -1,0 +1,20 @@
+"""Which names of tree entries no file may have: git takes trees with them, and never writes one itself."""
+
+import re
+
+# What HFS+ does not see in a name, as in git's core.protectHFS.
+_UNSEEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+# What ends a name for NTFS, as in git's core.protectNTFS.
+_NTFS_ENDS = re.compile(r"[\\:]")
+_GIT_NAMES = frozenset({".git", "git~1"})
+_OUTSIDE = frozenset({b"", b".", b".."})
+
+
+def is_unsafe(name: bytes) -> bool:
+    """Whether an entry's name leads out of its folder, or is that of a git directory on some file system."""
+    if name in _OUTSIDE or b"/" in name:
+        return True
+    if b"git" not in name.lower() and name.isascii():
+        return False
+    seen = name.decode(errors="surrogateescape").translate(_UNSEEN).lower()
+    return any(part.rstrip(" .") in _GIT_NAMES for part in _NTFS_ENDS.split(seen))

@@ -1,0 +1,182 @@
+"""Records of a clone, or beside ours: they change no file elsewhere, start nothing, and decide nothing.
+
+``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_hostile_clones.py`` tries every case, more than 10,000; the
+suite a few, others with another BLACKBIRD_FIRST_CASE.
+"""
+
+import itertools
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from git_blackbird.cli.main import main
+from git_blackbird.controller.core.environment import system_environment
+from git_blackbird.model.entities.run import RECORDER, RunFields
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+RUN = "01a2000000000001"
+LATER = "ffffffffffff0000"
+MARK = "Zq7Evil"
+READING = (("status",), ("list",), ("runs",), ("show", "a"), ("runs", "a", "--diff"), ("review", "show", "a"))
+WRITING = (
+    ("execute", "--no-input"),
+    ("execute", "--no-input", "a"),
+    ("decide", "b", "--approve"),
+    ("decide", "b", "--reject", "--undo"),
+    ("retry", "b"),
+    ("undo", "a"),
+    ("redo", "a"),
+    ("restore", RUN, "out"),
+    ("resume", "--all", "p", "--no-input"),
+    ("worktrees", "prune"),
+    ("review", "run", "a", "--no-input"),
+    ("set-status", "a", "todo"),
+)
+"""Commands of which none names a task with a run from elsewhere to let it count."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A record from elsewhere with one field that is hostile, ``beside`` runs of ours or not."""
+
+    field: str
+    value: object
+    command: Sequence[str]
+    beside: bool
+
+
+started: list[str] = []
+
+
+def listen(event: str, args: tuple[object, ...]) -> None:
+    if event in {"subprocess.Popen", "os.posix_spawn", "os.exec"}:
+        started.append(repr(args[1]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listening() -> Iterator[None]:
+    sys.addaudithook(listen)
+    yield
+    started.clear()
+
+
+@pytest.fixture
+def trial(repo: Path, capfd: pytest.CaptureFixture[str]) -> Trial:
+    """A repository with a plan, a run of ours of ``a``, and a worktree of the user's own beside it."""
+    commit(repo, {"x": "1\n"})
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": (), "c": ("a",), "p": ()})
+    trial.configure({"execution.stopAfterEachTask": "true", "execution.commit": "approved"})
+    trial.command("cat >/dev/null; echo 2 >y; echo done")
+    trial.expect(3, "execute", "--no-input", "b")
+    capfd.readouterr()
+    return trial
+
+
+def hostile_tree(repo: Path) -> str:
+    """Make a tree whose entries name files outside, as git takes it."""
+    blob = git(repo, "hash-object", "-w", "--stdin", stdin=b"evil\n")
+    names = (f"../side/{MARK}", f"{repo.parent}/victim", "../victim", "..")
+    entries = b"".join(b"100644 " + name.encode() + b"\0" + bytes.fromhex(blob) for name in sorted(names))
+    path = repo.parent / "raw"
+    path.write_bytes(entries)
+    try:
+        return git(repo, "hash-object", "-w", "-t", "tree", "--literally", str(path))
+    finally:
+        path.unlink()
+
+
+def values_of(name: str, ids: Sequence[str]) -> Iterator[object]:
+    """Hostile values for a field of a record, by its type."""
+    annotation = RunFields.model_fields[name].annotation
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            yield from (value.value for value in kind)
+    yield from ids
+    yield from ("..", "../side", "/etc", f"../{MARK}", f"--output=../{MARK}", f"$(touch ../{MARK})")
+    yield from (True, 2**70)
+    yield from ({"base": ids[0], "head": ids[1]}, [ids[0]], [f"../{MARK}"])
+
+
+def cases(ids: Sequence[str]) -> Iterator[Case]:
+    turns = itertools.cycle(WRITING)
+    for name in RunFields.model_fields:
+        for value in values_of(name, ids):
+            for beside in (False, True):
+                yield from (Case(name, value, command, beside) for command in itertools.islice(turns, 4))
+
+
+def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
+    """A record that would land, commit and remove, if anything of it counted."""
+    tree, base, head = ids
+    alias = RunFields.model_fields[case.field].alias or case.field
+    whole: dict[str, object] = {
+        "id": LATER if case.beside else RUN,
+        "taskId": "b" if case.beside else "a",
+        "startedAt": "2999-01-01T00:00:00Z",
+        "completedAt": "2999-01-01T00:00:00Z",
+        "status": "success",
+        "decision_required": True,
+        "decision_state": "approved_continue",
+        "recorder": RECORDER,
+        "head_commit": head,
+        "base_tree": base,
+        "head_tree": tree,
+        "worktree": "../side",
+        "worktree_base": base,
+        "landing": "due",
+        "pid": 1,
+    }
+    return {**whole, alias: case.value} if alias not in {"id", "taskId"} else whole
+
+
+def outside(trial: Trial) -> Mapping[str, bytes]:
+    """Every file beside the repository, and in the worktree that is the user's own."""
+    return {
+        str(path): path.read_bytes()
+        for path in trial.repo.parent.rglob("*")
+        if path.is_file() and trial.repo not in path.parents and "kept" not in path.parts
+    }
+
+
+def test_nothing_of_them_is_acted_on(trial: Trial, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (trial.repo.parent / "victim").write_text("mine\n")
+    tree, head = (git(trial.repo, "rev-parse", name) for name in ("HEAD^{tree}", "HEAD"))
+    ids = hostile_tree(trial.repo), tree, head
+    kept = tmp_path / "kept"
+    shutil.copytree(trial.repo, kept, symlinks=True)
+    every = list(cases(ids))
+    assert len(every) >= 10_000
+    step = 1 if os.environ.get("BLACKBIRD_EVERY_STEP") else len(every) // 40
+    before, heads = outside(trial), git(trial.repo, "for-each-ref", "refs/heads")
+    for case in every[int(os.environ.get("BLACKBIRD_FIRST_CASE", "7")) % step :: step]:
+        shutil.rmtree(trial.repo)
+        shutil.copytree(kept, trial.repo, symlinks=True)
+        found = record(case, ids)
+        folder = trial.repo / ".blackbird/runs" / str(found["taskId"])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{found['id']}.json").write_text(json.dumps(found))
+        capfd.readouterr()
+        for command in (*READING, case.command):
+            started.clear()
+            code = main(command, lambda: system_environment()._replace(cwd=trial.repo))
+            said = capfd.readouterr()
+            assert code in {0, 1, 2, 3, 4, 5, 7, 8, 128}, (case, said)
+            assert "Traceback" not in said.err, (case, said)
+            assert [one for one in started if MARK in one] == [], case
+        assert outside(trial) == before, case
+        if case.command[:2] != ("decide", "b"):
+            assert git(trial.repo, "for-each-ref", "refs/heads") == heads, case
+        status: dict[str, Any] = json.loads((trial.repo / "blackbird.plan.json").read_bytes())["items"]
+        done = {name for name, task in status.items() if task["status"] == "done"}
+        assert done <= {*case.command} & {"b"}, case
