@@ -34,6 +34,7 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
                 programs.append(
                     await asyncio.create_subprocess_exec(
                         sys.executable,
+                        "-P",
                         *command,
                         "--dir",
                         str(place),
