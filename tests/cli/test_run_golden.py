@@ -117,6 +117,9 @@ def test_a_run_that_was_cut_off(program: Program) -> None:
     (record,) = program.cwd.glob(".git/blackbird/runs/a/*.json")
     text = record.read_text().replace('"status": "success"', '"status": "running"')
     write(record.parent, {record.name: text})
+    write(program.cwd / ".blackbird/runs/a", {record.name: text})
+    for log in program.cwd.glob(".blackbird/runs/a/logs/*"):
+        log.rename(program.cwd / ".git/blackbird/streams" / f"a.{log.name}")
     plan = program.cwd / "blackbird.plan.json"
     plan.write_text(plan.read_text().replace('"status": "done"', '"status": "in_progress"'))
     program.remark("the program and its agent are killed")

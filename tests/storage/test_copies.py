@@ -1,4 +1,4 @@
-"""The copies below ``.blackbird/``: written, compared, and of what came from elsewhere nothing but history."""
+"""The copies below ``.blackbird/``: written, compared, and what came from elsewhere is history."""
 
 import json
 import os

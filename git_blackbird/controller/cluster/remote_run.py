@@ -266,7 +266,8 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     repo, task_id, folder = workspace.repo, TaskId(order.request.task_id), _folder(workspace, order)
     trees = TreeStore(repo)
     tree, parents = commit_parts(repo, order.base)
-    linked = find_task_worktree(repo, task_id, folder)
+    found = find_task_worktree(repo, task_id)
+    linked = None if found is None else found.repo
     if linked is not None and is_cut_off(linked):
         remove_worktree(repo, linked)
         linked = None
@@ -361,7 +362,8 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
     trees = TreeStore(repo)
     files, _ = commit_parts(repo, order.base)
     made = tuple[str, ...]()
-    linked = find_task_worktree(repo, order.request.task_id, _folder(workspace, order))
+    found = find_task_worktree(repo, order.request.task_id)
+    linked = None if found is None else found.repo
     if linked is not None and end.result is not None:
         taken = snapshot(workspace.working_in(linked), since=files)
         files = taken.tree

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
@@ -94,8 +93,8 @@ class Workspace:
             return run.worktree
         from git_blackbird.git.worktree.linked import find_task_worktree  # noqa: PLC0415  # rarely needed
 
-        found = find_task_worktree(self.repo, run.task_id, Path(run.worktree))
-        return run.worktree if found is None else str(found.top)
+        found = find_task_worktree(self.repo, run.task_id)
+        return run.worktree if found is None else str(found.repo.top)
 
     @property
     def reviews_changes(self) -> bool:

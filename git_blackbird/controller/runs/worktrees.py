@@ -21,9 +21,10 @@ from git_blackbird.git.worktree.linked import (
     begin_checkout,
     begun_tree,
     checkout_ended,
-    claim,
+    claim_unmarked,
     find_task_worktree,
     is_cut_off,
+    lost_worktrees,
     move_back,
     owner_of,
     remove_worktree,
@@ -60,8 +61,8 @@ def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
     if run.worktree is None:
         return workspace
-    linked = find_task_worktree(workspace.repo, run.task_id, Path(run.worktree))
-    return None if linked is None else workspace.working_in(linked)
+    found = find_task_worktree(workspace.repo, run.task_id)
+    return None if found is None else workspace.working_in(found.repo)
 
 
 def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
@@ -100,31 +101,32 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
 
     Raises RequestError, GitError.
     """
-    linked, _ = _at_its_place(workspace, run, Path(run.worktree or ""))
+    linked, _ = _at_its_place(workspace, run)
     return workspace.working_in(linked)
 
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
-    folder = Path(run.worktree or "")
     if run.landing is not LandingState.LANDED:
-        linked, said = _at_its_place(workspace, run, folder)
+        linked, said = _at_its_place(workspace, run)
         base = (run.landing_trees or {}).get("base")
         if run.requested_by == BY_LANDING and base is not None:
             bring_merge(workspace, run, linked, base)
         merged = merge_in(run, linked)
         base = run.worktree_base if merged is None else merged.base
         return Place(workspace.working_in(linked), base, said=said)
+    folder = folder_for(workspace, run.task_id)
     return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id, folder))
 
 
-def _at_its_place(workspace: Workspace, run: Run, folder: Path) -> tuple[Repository, tuple[str, ...]]:
-    """Return the worktree of a run where its session looks for it, and what is to be said of that."""
-    linked = find_task_worktree(workspace.repo, run.task_id, folder)
-    if linked is not None and is_cut_off(linked):
-        release(workspace, linked)
-        linked = None
-    if linked is None:
-        return _restore(workspace, run, folder), ()
+def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
+    """Return the worktree of a task where its session looks for it, and what is to be said of that."""
+    found = find_task_worktree(workspace.repo, run.task_id)
+    if found is not None and is_cut_off(found.repo):
+        release(workspace, found.repo)
+        found = None
+    if found is None:
+        return _restore(workspace, run, folder_for(workspace, run.task_id)), ()
+    linked, folder = found.repo, found.made_at
     if linked.top == folder or not folder.parent.is_dir():
         return linked, ()
     if os.path.lexists(folder):
@@ -141,8 +143,9 @@ def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, 
 
     Return what is to be said of that.
     """
-    linked = find_task_worktree(workspace.repo, task_id, folder)
-    if linked is not None and claim(workspace.repo, task_id, linked):
+    found = find_task_worktree(workspace.repo, task_id)
+    linked = claim_unmarked(workspace.repo, task_id, folder) if found is None else found.repo
+    if linked is not None:
         stop_cut_off(linked)
         if (kept := release(workspace, linked)) is not None:
             return (kept_text(task_id, kept),)
@@ -161,7 +164,7 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
         began = time.monotonic()
-        linked = add_task_worktree(workspace.repo, task_id, folder)
+        linked = _add(workspace, task_id, folder)
         try:
             taken = _base_snapshots.take(workspace, began)
         except BlackbirdError:
@@ -172,6 +175,14 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
         place = workspace.working_in(linked)
         begins = know_new_worktree(place, taken.tree)
     return Place(place, begins=begins, left_out=taken.left_out, said=said)
+
+
+def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
+    """Add the worktree of a task, and forget the ones before whose folders are gone."""
+    for lost in lost_worktrees(workspace.repo):
+        if lost.task_id == task_id:
+            forget(workspace, lost.repo)
+    return add_task_worktree(workspace.repo, task_id, folder)
 
 
 class _BaseSnapshots:
@@ -203,7 +214,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
             f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
             hint=f"git blackbird restart {run.task_id}",
         )
-    linked = add_task_worktree(workspace.repo, run.task_id, folder)
+    linked = _add(workspace, run.task_id, folder)
     begin_checkout(linked, base_commit(workspace, run.task_id, base))
     expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
     seconds = float(workspace.config.snapshot.timeout_seconds)

@@ -81,8 +81,7 @@ def begun_tree(linked: Repository) -> str:
 
 
 def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
-    # Forced, because git may still know one there whose folder somebody removed.
-    options = ("worktree", "add", "--force", "--detach", "--no-checkout", "--quiet")
+    options = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
     # One that is half added is in the way of other git commands, until it is pruned.
     with unstopped(), _changing_list:
         repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit))
@@ -101,16 +100,15 @@ def check_out(linked: Repository, commit: str) -> None:
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
-def claim(repo: Repository, task_id: str, linked: Repository) -> bool:
-    """Whether a linked worktree was made for a task of this worktree's plan.
-
-    One that a killed command made, and had not marked yet, is marked now.
-    """
-    owner = _owner_of(linked)
-    if owner.task_id is None and head(linked).commit is not None and stray_commit(linked) is None:
-        _mark(repo, linked, task_id)
-        return True
-    return owner[:2] == (task_id, _home(repo))
+def claim_unmarked(repo: Repository, task_id: str, folder: Path) -> Repository | None:
+    """Mark the worktree that a killed command made for a task, and had not marked yet; return it, if any."""
+    linked = open_linked(repo, folder)
+    if linked is None or _owner_of(linked).task_id is not None:
+        return None
+    if head(linked).commit is None or stray_commit(linked) is not None:
+        return None
+    _mark(repo, linked, task_id)
+    return linked
 
 
 def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
@@ -140,11 +138,11 @@ def open_linked(repo: Repository, folder: Path) -> Repository | None:
 
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
-    """Return the worktrees of tasks of this worktree's plan that there are."""
+    """Return the worktrees of tasks of this worktree's plan: those that git lists and that our mark is of."""
     for top, git_dir in other_worktrees(repo):
         linked = replace(repo, top=top, git_dir=git_dir)
         task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home(repo):
+        if task_id is not None and home == _home(repo) and open_linked(repo, top) == linked:
             yield TaskWorktree(task_id, linked, Path(made_at or top))
 
 
@@ -164,14 +162,9 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
                 yield TaskWorktree(task_id, linked, Path(made_at or top))
 
 
-def find_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repository | None:
-    """Return the worktree of a task that was made at a folder, where it is now; None if it is gone."""
-    moved = (
-        each.repo
-        for each in task_worktrees(repo)
-        if each.task_id == task_id and each.made_at == folder != each.repo.top
-    )
-    return open_linked(repo, folder) or next(moved, None)
+def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
+    """Return the worktree of a task, where it is now; None if there is none."""
+    return next((each for each in task_worktrees(repo) if each.task_id == task_id), None)
 
 
 def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:

@@ -58,7 +58,7 @@ RECORDS = st.tuples(st.lists(RUN, max_size=3), ODD)
 FILE = mostly("none", ["feedback", "broken"])
 
 
-def history_of(name: str, drawn: tuple[list[dict[str, Any]], Any, Any], first: int) -> History:
+def history_of(name: str, drawn: tuple[list[dict[str, Any]], Any], first: int) -> History:
     runs, faults = drawn
     return History(
         tuple(build(name, number, fields) for number, fields in enumerate(runs, start=first)),
