@@ -18,7 +18,7 @@ import click
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.base.sanitize import keep_styles, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, ShellLine
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class CommandContext:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
             # Said outright: click takes colours out of every pipe, a pager of git's too.
-            click.echo(text, color="\x1b" in text and self.colored)
+            colored = "\x1b" in text and self.colored
+            click.echo(keep_styles(text) if colored else strip_controls(text), color=colored)
 
     def write(self, text: str) -> None:
         """Print sanitized output of agents at once."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.render.transcript import colored_pieces
+from git_blackbird.cli.render.transcript import painted_diff
 from tests import preloaded
 from tests.preloaded import PROGRAM
 from tests.support import commit, git
@@ -100,12 +100,15 @@ def test_a_diff_in_a_pipe_is_the_patch_as_it_is(trial: Trial) -> None:
     assert trial.run("runs", "a", "--diff")[1] == git(trial.repo, "diff", f"{ref}:base", f"{ref}:head") + "\n"
 
 
-def test_a_diff_on_a_terminal_keeps_its_colours_but_conceals_nothing() -> None:
+def test_a_diff_on_a_terminal_has_colours_and_shows_those_of_files_as_text() -> None:
     pieces = [
-        b"\x1b[32m+\x1b[m\x1b[3",
-        b"2mnew \x1b[8mhidden\x1b[0;08m \x1b[38;5;8mgrey\x1b[m\r\x1b[m\n\x1b]0;x",
-        b"\x07",
+        b"diff --git a/x b/x\n--- a/x\n@@ -1 +1 @@ de",
+        b"f f():\n-old\r\n+\x1b[8mhid",
+        b"den\x1b[0m\n \x1b]0;x\x07\n--- no header",
     ]
-    assert b"".join(colored_pieces(iter(pieces))) == (
-        b"\x1b[32m+\x1b[m\x1b[32mnew hidden \x1b[38;5;8mgrey\x1b[m\x1b[m\n^[]0;x^G"
+    colors = {"meta": "<m>", "frag": "<f>", "old": "<o>", "new": "<n>"}
+    assert b"".join(painted_diff(iter(pieces), colors)) == (
+        b"<m>diff --git a/x b/x\x1b[m\n<m>--- a/x\x1b[m\n<f>@@ -1 +1 @@ def f():\x1b[m\n<o>-old\x1b[m\n"
+        b"<n>+^[[8mhidden^[[0m\x1b[m\n ^[]0;x^G\n<o>--- no header\x1b[m\n"
     )
+    assert b"".join(painted_diff(iter([b"+a\n"]), {})) == b"+a\n"

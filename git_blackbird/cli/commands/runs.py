@@ -216,7 +216,7 @@ def _settle_foreign(
 def _show_diff(
     workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
 ) -> ExitCode:
-    from git_blackbird.cli.render.transcript import colored_pieces  # noqa: PLC0415  # no list needs either
+    from git_blackbird.cli.render.transcript import painted_diff  # noqa: PLC0415  # no list needs either
     from git_blackbird.controller.queries import diff  # noqa: PLC0415
 
     if since_request or run_id is None:
@@ -226,7 +226,7 @@ def _show_diff(
         if run.tree_pair is None:
             raise RequestError(f"run {run.id} has no pair of snapshots to compare")
         pair = run.tree_pair
-    code = diff.page_diff(workspace, pair, colored_pieces)
+    code = diff.page_diff(workspace, pair, painted_diff)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE
 
 

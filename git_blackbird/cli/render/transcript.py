@@ -1,13 +1,12 @@
 """What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
 from git_blackbird.cli.render.tables import char_width
 from git_blackbird.messages.display.format import UsageCost, render_spent, wrap_line
-from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, escape_controls, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
 
@@ -100,30 +99,32 @@ def wrap(line: str, columns: int | None) -> Iterable[str]:
     return wrap_line(line.expandtabs().rstrip(), columns, char_width)
 
 
-_COLOR = re.compile(r"(\x1b\[[0-9;]*m)")
-# Not the eighth of the 256 colours.
-_CONCEALS = re.compile(r"(?<![34]8;5)[\[;]0*8[;m]")
-# A Windows line end, which git colours by itself.
-_LINE_END = re.compile(r"\r(?=(?:\x1b\[[0-9;]*m)*\n)")
+_RESET = "\x1b[m"
 
 
-class AnsiSanitizer(StreamSanitizer):
-    """Cleans what a program of the user's colours, as git does a diff: colours stay, unless they conceal."""
-
-    def _cleaned(self, text: str) -> str:
-        parts = _COLOR.split(_LINE_END.sub("", text))
-        cleaned = "".join(
-            escape_controls(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
-            for index, part in enumerate(parts)
-        )
-        if cleaned:
-            self._ends_line = True
-        return cleaned
+def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator[bytes]:
+    """Colour a plain diff with these colours of git's; escapes that its files have are shown as ``^[``."""
+    is_header = True
+    for line in _lines_of(pieces):
+        is_header = line.startswith(b"diff ") or (is_header and not line.startswith(b"@@"))
+        slot = "meta" if is_header else _SLOTS.get(line[:1], "")
+        # A Windows line end is no part of what changed.
+        text = escape_controls(line.removesuffix(b"\r").decode(errors="replace"))
+        color = colors.get(slot, "")
+        yield f"{color}{text}{_RESET if color else ''}\n".encode()
 
 
-def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Sanitize coloured output for a terminal."""
-    stream = AnsiSanitizer()
-    for data in pieces:
-        yield stream.feed(data).encode()
-    yield stream.finish().encode()
+_SLOTS = {b"@": "frag", b"+": "new", b"-": "old"}
+
+
+def _lines_of(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    begun: list[bytes] = []
+    for piece in pieces:
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun = [others[-1]]
+    if any(begun):
+        yield b"".join(begun)

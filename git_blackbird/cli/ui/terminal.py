@@ -12,7 +12,7 @@ from typing import Any, Self
 import questionary
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.transcript import colored_pieces
+from git_blackbird.cli.render.transcript import painted_diff
 from git_blackbird.cli.ui.base import STDERR, AskingUI
 from git_blackbird.cli.ui.display import (
     LiveActivity,
@@ -303,7 +303,7 @@ class TerminalUI(AskingUI):
             self._prompts.forget_typed()
 
     async def _show_diff(self, pair: TreePair) -> None:
-        await self._run_apart(lambda: page_diff(self._workspace, pair, colored_pieces))
+        await self._run_apart(lambda: page_diff(self._workspace, pair, painted_diff))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()
 

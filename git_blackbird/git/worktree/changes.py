@@ -22,7 +22,9 @@ from git_blackbird.model.entities.commits import HeadMove
 
 _SKEW_NANOSECONDS = 2_000_000_000
 
-Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
+Filter = Callable[[Iterator[bytes], Mapping[str, str]], Iterator[bytes]]
+# What git paints of a diff, and how unless the user has chosen otherwise.
+_COLORS = {"meta": "bold", "frag": "cyan", "old": "red", "new": "green"}
 
 _CHUNK = 64 * 1024
 # A plain patch with paths as they are, whatever the user configured for diffs.
@@ -165,7 +167,7 @@ def diff_args(pair: TreePair) -> list[str]:
 
 
 def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
-    """Show the diff in the user's colours; on a terminal through ``harmless`` and the user's pager.
+    """Show the diff; on a terminal in the user's colours, painted by ``harmless``, and in the user's pager.
 
     Elsewhere print the plain patch. Return git's exit status, or 128 and the signal's number, as for Ctrl+C
     in the pager.
@@ -183,19 +185,29 @@ def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) 
 
 def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
     verb, *rest = diff_args(pair)
-    color = repo.git("config", "--get-colorbool", "color.diff", "true", check=False).out.strip() == b"true"
-    command = ["git", *repo.git_options, verb, f"--color={'always' if color else 'never'}", *rest]
+    command = ["git", *repo.git_options, verb, "--color=never", *rest]
     # In its own group, so that Ctrl+C in the pager does not reach git.
     with subprocess.Popen(
         command, cwd=repo.top, env=repo.git_environ, stdout=subprocess.PIPE, process_group=0
     ) as process:
         assert process.stdout is not None  # noqa: S101  # a pipe was asked for
         pieces = iter(partial(process.stdout.read, _CHUNK), b"")
-        page(repo, pager_command(repo, "diff") or "cat", harmless(pieces))
+        page(repo, pager_command(repo, "diff") or "cat", harmless(pieces, _colors(repo)))
         process.stdout.close()
         status = process.wait()
     # Leaving the pager early is no error.
     return 0 if status == -signal.SIGPIPE else status if status >= 0 else 128 - status
+
+
+def _colors(repo: Repository) -> Mapping[str, str]:
+    """Return the user's colours for a diff, by git's names; none where they want none."""
+    wanted = repo.git("config", "--get-colorbool", "color.diff", "true", check=False).out.strip()
+    if wanted != b"true":
+        return {}
+    return {
+        slot: repo.git("config", "--get-color", f"color.diff.{slot}", color).out.decode()
+        for slot, color in _COLORS.items()
+    }
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
