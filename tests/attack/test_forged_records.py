@@ -97,7 +97,7 @@ def test_a_person_takes_one_over_and_an_agent_may_not(trial: Trial) -> None:
     refused = (trial.repo / "refused.txt").read_text()
     assert refused.startswith("error: an agent may not accept what was done elsewhere"), refused
     assert "no run from elsewhere of b begins with" in trial.expect(1, "runs", "b", "--accept", "0")
-    assert trial.expect(0, "runs", "b", "--accept", LATER[:6]) == f"took over run {LATER} of b; b is todo\n"
+    assert trial.expect(0, "runs", "b", "--accept", LATER[:6]) == f"took over run {LATER} of b; b is done\n"
 
 
 REWRITE = """

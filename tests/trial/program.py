@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import preloaded
-from tests.support import set_config
+from tests.support import git, set_config
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 120.0
@@ -86,7 +86,7 @@ class Trial:
 
     def records(self, task: str) -> list[Record]:
         """The records of a task, oldest first."""
-        folder = self.repo / ".git" / "blackbird" / "runs" / task
+        folder = Path(git(self.repo, "rev-parse", "--absolute-git-dir"), "blackbird", "runs", task)
         return [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
     def reviews(self, task: str) -> list[Record]:

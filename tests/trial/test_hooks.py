@@ -68,9 +68,11 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
         "agreements.json",
         "compare",
         "controller.lock",
-        "records-known.json",
+        "runs",
         "snapshot",
         "store.lock",
+        "streams",
+        "tmp",
     ]
 
 

@@ -277,7 +277,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
 def test_a_session_that_can_be_none_is_never_passed_on(trial: Trial, model: StandIn) -> None:
     trial.expect(3, "execute", "--no-input")
     trial.expect(0, "decide", "greet", "--request-changes", "-m", "Say goodbye.")
-    (path,) = (trial.repo / ".blackbird/runs/greet").glob("*.json")
+    (path,) = (trial.repo / ".git/blackbird/runs/greet").glob("*.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "provider_session_ref": "a title"}))
     asked = len(model.requests)
     output = trial.expect(8, "execute", "--no-input")

@@ -229,7 +229,7 @@ def test_the_palette_performs_what_it_finds(planned: Path) -> None:
 
 def test_a_look_reads_nothing_again_while_nothing_changes(planned: Path) -> None:
     put_plan(planned, leaf("alpha"))
-    for path in (planned / "blackbird.plan.json", *(planned / ".blackbird").iterdir()):
+    for path in (planned / "blackbird.plan.json", *(planned / ".git/blackbird").iterdir()):
         os.utime(path, (1_000_000_000, 1_000_000_000))
     watch = WorktreeWatcher(environment_at(planned))
     assert watch.look() is not None

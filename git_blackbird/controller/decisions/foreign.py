@@ -134,7 +134,7 @@ def _block_of(run: Run) -> Run:
     if run.status is RunStatus.RUNNING or run.run_type not in _TAKEN:
         what = "has not ended" if run.status is RunStatus.RUNNING else "is the review of a change"
         raise RequestError(f"run {run.id} of {run.task_id} {what}: it counts only where it was made")
-    return run.go_block()
+    return run.taken_over()
 
 
 def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:

@@ -17,7 +17,6 @@ from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
 _LONGEST_REASON = 2000
@@ -54,10 +53,6 @@ class DueItem(NamedTuple):
     source: PendingItem | BlockedParentView | RecordError | None = None
 
 
-def _words(fault: RecordError) -> tuple[str, str]:
-    return ("it stands still", fault.ways_out[0]) if fault.ways_out else (UNREADABLE, fault.hint)
-
-
 def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     """Return what is due in groups, in the order in which a person should look at it."""
     return {
@@ -92,7 +87,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for stuck in overview.stuck
         ],
         "unreadable": [
-            DueItem("unreadable", task, *_words(fault), why=fault.what, source=fault)
+            DueItem("unreadable", task, fault.stops, fault.command, why=fault.what, source=fault)
             for task, faults in overview.stopped.items()
             for fault in faults
         ],

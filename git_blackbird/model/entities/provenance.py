@@ -8,6 +8,8 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.cli_hints import ShellLine
 from git_blackbird.model.entities.run import Run
 
+UNREADABLE = "one of its records cannot be used"
+
 
 class RecordError(NamedTuple):
     """A file for which its task stands still, and why: an unusable record, or a copy that says more.
@@ -20,10 +22,20 @@ class RecordError(NamedTuple):
     ways_out: tuple[ShellLine, ...] = ()
 
     @property
+    def stops(self) -> str:
+        """Say in short what it does to its task."""
+        return "it stands still" if self.ways_out else UNREADABLE
+
+    @property
     def text(self) -> str:
         """Say what is wrong with which file."""
         kind = "a task stands still" if self.ways_out else "unreadable record"
         return f"{kind}: {self.path}: {self.what}"
+
+    @property
+    def command(self) -> str:
+        """The first of the commands of which each lets the task go on."""
+        return self.ways_out[0] if self.ways_out else self.hint
 
     @property
     def hint(self) -> str:

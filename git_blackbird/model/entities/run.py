@@ -305,9 +305,10 @@ class Run(RunFields):
     started_at: str = Field(alias="startedAt")
     status: RunStatus
 
-    def go_block(self) -> "Run":
-        """Return the run with nothing but the fields that the Go program writes."""
-        return Run.model_validate({name: getattr(self, name) for name in _GO_FIELDS})
+    def taken_over(self) -> "Run":
+        """Return the run as one of ours, with nothing of it but the fields that the Go program writes."""
+        fields = {name: getattr(self, name) for name in _GO_FIELDS}
+        return Run.model_validate({**fields, "recorder": RECORDER})
 
     @property
     def is_ours(self) -> bool:

@@ -108,9 +108,6 @@ class PlanState:
         return pending_messages(self.history(task_id), self.feedback.get(task_id))
 
 
-UNREADABLE = "one of its records cannot be used"
-
-
 def unreadable_below(state: PlanState, parent: Task) -> list[Task]:
     """Return the blocked tasks at or below a task, for which nothing may be concluded."""
     return [task for task in subtree(state.plan, parent) if task.id in state.unreadable]
@@ -154,13 +151,19 @@ def full_readiness(state: PlanState, task: Task) -> Readiness:
     """Return why a task may not start, including unusable records."""
     unmet = readiness(state.plan, task)
     own = state.unreadable.get(task.id, ())
-    reasons = [f"{UNREADABLE}: {fault.path}: {fault.what}" for fault in own]
+    reasons = [f"{fault.stops}: {fault.path}: {fault.what}" for fault in own]
     hints = [fault.hint for fault in own]
     for dep in task.deps:
         for stopped in unreadable_below(state, state.plan.tasks[dep]) if state.unreadable else ():
             below = "" if stopped.id == dep else f" (of {stopped.id} below it)"
-            reasons.append(f"a record of its dependency {dep}{below} cannot be used")
-            hints += [fault.hint for fault in state.unreadable[stopped.id]]
+            faults = state.unreadable[stopped.id]
+            stands_still = any(fault.ways_out for fault in faults)
+            reasons.append(
+                f"its dependency {dep}{below} stands still"
+                if stands_still
+                else f"a record of its dependency {dep}{below} cannot be used"
+            )
+            hints += [fault.hint for fault in faults]
     return Readiness((*unmet.reasons, *reasons), (*unmet.hints, *hints))
 
 
