@@ -46,6 +46,8 @@ class Paths:
         self.feedback = private / _FEEDBACK
         # What runs at work print.
         self.streams = private / "streams"
+        # The keys of runs on a cluster.
+        self.keys = private / "keys"
         # What set-ups and checks print.
         self.own_logs = private / "logs"
         # Temporary files of durable writes: every command saves through this folder.

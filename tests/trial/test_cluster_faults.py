@@ -1,6 +1,7 @@
 """What goes wrong on workers, while the scheduler is away, or before any worker has begun."""
 
 import asyncio
+import json
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.cluster.client import Cluster
+from git_blackbird.controller.cluster.orders import MessageError, read_end
 from git_blackbird.controller.cluster.remote_run import fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -293,3 +295,47 @@ def test_a_remote_that_deletes_nothing_ends_no_call(trial: Trial, machines: Mach
     assert trial.statuses() == {"a": "done", "b": "done"}
     assert [task for _, task, _ in starts(tmp_path)] == ["a", "b"]
     assert said.count("references of ended runs stay on the remote") == 1
+
+
+@pytest.mark.parametrize("brought", ["a blob", "a commit of nobody's", "a wrong signature"])
+def test_an_end_that_is_not_its_workers_concerns_its_run_alone(
+    trial: Trial, machines: Machines, tmp_path: Path, brought: str
+) -> None:
+    connect(machines, "one")
+    trial.plan({"a": (), "b": ()})
+    home = trial.start("execute", "a", "--no-input")
+    eventually(lambda: starts(tmp_path))
+    home.kill()
+    home.communicate()
+    machines.kill("one")
+    (run,) = trial.records("a")
+    key = trial.repo / ".git" / "blackbird" / "keys" / run["id"]
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert key.read_text().split()[0] not in json.dumps(run)
+    remote = tmp_path / "remote.git"
+    blob = git(remote, "hash-object", "-w", "--stdin", stdin=b"evil\n")
+    tree = git(remote, "mktree", stdin=f"100644 blob {blob}\tsignature\n".encode())
+    parents = () if brought == "a commit of nobody's" else ("-p", git(trial.repo, "rev-parse", "HEAD"))
+    oid = blob
+    if brought != "a blob":
+        git(trial.repo, "push", "-q", "origin", "HEAD:refs/heads/main")
+        name = ("-c", "user.name=E", "-c", "user.email=e@x")
+        oid = git(remote, *name, "commit-tree", *parents, "-m", "evil", tree)
+    git(remote, "update-ref", f"refs/blackbird/cluster/{run['id']}/end", oid)
+    connect(machines, "two")
+    (tmp_path / "go").touch()
+    said = trial.run("execute", "--no-input")[1]
+    assert f"a: the end of run {run['id']} cannot be read: " in said, said
+    assert said.count("git blackbird restart a --no-input") == 1
+    trial.expect(0, "execute", "b", "--no-input")
+    assert trial.statuses() == {"a": "waiting_user", "b": "done"}
+    trial.expect(0, "restart", "a", "--no-input")
+    assert trial.statuses() == {"a": "done", "b": "done"}
+    trial.expect(0, "execute", "--no-input")
+    assert not list(key.parent.iterdir())
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity", "9" * 400])
+def test_numbers_that_nothing_costs_are_refused(number: str) -> None:
+    with pytest.raises(MessageError, match="the end of a run from the cluster cannot be read"):
+        read_end(f'{{"worker": "w", "notes": [], "result": {{"duration_seconds": {number}}}}}'.encode())

@@ -16,7 +16,7 @@ from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.controller.cluster.ordering import NotSentError, send_base, submit
 from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step
-from git_blackbird.controller.cluster.results import fetch_end
+from git_blackbird.controller.cluster.results import UnreadableEndError, fetch_end
 from git_blackbird.controller.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
@@ -111,6 +111,7 @@ class _Follower:
         # Whether nobody may begin the run any more.
         self._is_given_up = False
         self._remote_fault: str | None = None
+        self._unreadable: str | None = None
         self._missing_since: float | None = None
         self._stopping_since: float | None = None
 
@@ -200,7 +201,7 @@ class _Follower:
                     return None
                 continue
             end = await self._look_for_end()
-            if end is not None:
+            if end is not None or self._unreadable is not None:
                 return end
             # While the remote is away nobody knows who has the run.
             if self._remote_fault is None and await self._is_nobodys():
@@ -278,6 +279,9 @@ class _Follower:
         workspace, run = self._remote.context.workspace, self._remote.run
         try:
             end = await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
+        except UnreadableEndError as error:
+            self._unreadable = error.message
+            return None
         except GitError as error:
             # Git may have met a worktree that is just being made: once is no fault of the remote.
             if self._remote_fault is not None and error.message != self._remote_fault:
@@ -321,6 +325,10 @@ class _Follower:
             remote.has_ended, remote.worker = True, end.worker
             remote.fields = RunFields(cluster=True, worker=end.worker)
             return await self._result_of(end)
+        if self._unreadable is not None:
+            text = f"{run.task_id}: the end of run {run.id} cannot be read: {self._unreadable}; it is paused"
+            warn(remote.context.ui, text, run.task_id, restart_command(run.task_id))
+            return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
         is_open = not self._is_interrupted and await self._owner() is None
         remote.fields = RunFields(cluster=True, worker=remote.worker)
         if self._is_given_up or (is_open and await self._given_up()):

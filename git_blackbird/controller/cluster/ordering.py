@@ -14,11 +14,13 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.config.layers import Layer
+from git_blackbird.storage.run_keys import RunKey, save_key
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 _SECOND = 1_000_000_000
+_KEY_BITS = 256
 # What says where this machine's own programs and files are.
 _OF_THIS_MACHINE = frozenset(
     {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
@@ -41,15 +43,17 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
         push(repo, remote, {RunRefs.of(run.id).base: base})
     except GitError as error:
         raise NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
+    key = RunKey(f"{workspace.environment.random_bits(_KEY_BITS):0{_KEY_BITS // 4}x}", base)
+    save_key(workspace.paths, run.id, key)
     settings = tuple(
         (name, setting.value)
         for name, setting in workspace.settings.applied.items()
         if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
     )
     request = _for_another(begin.request)
-    return RunOrder(
-        without_login(remote), base, run.provider, request, settings, limits, log_bytes(workspace)
-    )
+    kept = log_bytes(workspace)
+    order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, kept)
+    return replace(order, key=key.key)
 
 
 def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any]":

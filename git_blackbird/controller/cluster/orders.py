@@ -1,5 +1,7 @@
 """What travels between the call that wants a run and the worker that makes it, and the references it uses."""
 
+import hmac
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +15,7 @@ from git_blackbird.model.entities.agent_io import Progress
 
 T = TypeVar("T")
 _REFS = "refs/blackbird/cluster"
+_LARGEST = 2.0**63
 ALL_REFS = f"{_REFS}/*"
 
 
@@ -39,7 +42,7 @@ class RunOrder:
 
     ``remote`` is where ``base`` is, a commit whose tree are the files to find and whose only parent is what
     HEAD is at. ``settings`` are those of the home that are not defaults. ``log_bytes`` of each stream are
-    kept.
+    kept. With ``key`` the worker signs what it brings home.
     """
 
     remote: str
@@ -50,6 +53,12 @@ class RunOrder:
     limits: Limits
     log_bytes: int
     variables: Mapping[str, str] = field(default_factory=dict)
+    key: str = field(default="", repr=False)
+
+
+def signature(key: str, run_id: str, base: str, commit: str) -> str:
+    """Sign the commit that brings a run home, which began with the commit ``base``."""
+    return hmac.new(bytes.fromhex(key), f"{run_id}\n{base}\n{commit}".encode(), "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -104,9 +113,17 @@ def read_step(data: bytes) -> Progress:
     return _parsed(_STEP, data, "a step of an agent")
 
 
+def _bounded(number: str) -> float:
+    """Refuse a number that no count, cost or time is. Raises ValueError."""
+    if not abs(float(number)) < _LARGEST:
+        raise ValueError(f"{number[:40]} is too large a number")
+    return 0.0
+
+
 def _parsed(adapter: TypeAdapter[T], data: bytes, what: str) -> T:
     try:
+        json.loads(data, parse_int=_bounded, parse_float=_bounded, parse_constant=_bounded)
         return adapter.validate_json(data)
-    except ValidationError as error:
+    except (ValidationError, ValueError, RecursionError) as error:
         hint = "the same version of git-blackbird belongs on every machine"
         raise MessageError(f"{what} from the cluster cannot be read: {error}", hint=hint) from error

@@ -19,6 +19,7 @@ from git_blackbird.controller.cluster.orders import (
     RunOrder,
     RunRefs,
     read_order,
+    signature,
     write_end,
     write_order,
     write_step,
@@ -58,6 +59,7 @@ from git_blackbird.storage.files import write_private
 
 T = TypeVar("T")
 FILES, END, STDOUT, STDERR, SETUP = b"files", b"end.json", b"stdout", b"stderr", b"setup.log"
+SIGNATURE = b"signature"
 _SECOND = 1_000_000_000
 _AGAIN_SECONDS = 5.0
 _SELF = "blackbird-worker"
@@ -257,7 +259,7 @@ def _folder(workspace: Workspace, order: RunOrder) -> Path:
 
 def _logs(workspace: Workspace, order: RunOrder) -> LogFiles:
     task_id, run_id = TaskId(order.request.task_id), RunId(order.request.run_id)
-    stdout, stderr = (workspace.paths.log(task_id, run_id, name) for name in ("stdout", "stderr"))
+    stdout, stderr = (workspace.paths.stream(task_id, run_id, name) for name in ("stdout", "stderr"))
     return LogFiles(stdout, stderr, order.log_bytes)
 
 
@@ -299,7 +301,6 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
     slots = place.slots.setdefault(home.repo.top, Slots(home))
     request, paths, logs = order.request, workspace.paths, _logs(workspace, order)
     task_id = TaskId(request.task_id)
-    paths.make_folder(logs.stdout.parent)
     with slots.take(linked) as slot:
         setup = SetUp(
             home,
@@ -377,8 +378,10 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
         if log.exists() and (log != setup or not end.is_set_up):
             entries[name] = _blob(trees, log.read_bytes())
     now = workspace.environment.now() // _SECOND
-    message = f"The end of run {order.request.run_id}\n"
-    return commit_of(repo, trees.save(entries), (order.base, *made), message, now)
+    run_id = order.request.run_id
+    end_of_run = commit_of(repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now)
+    signed = _blob(trees, signature(order.key, run_id, order.base, end_of_run).encode())
+    return commit_of(repo, trees.save({SIGNATURE: signed}), (end_of_run,), "Signed\n", now)
 
 
 def _blob(trees: TreeStore, data: bytes) -> TreeEntry:

@@ -1,51 +1,103 @@
 """Bringing home what a run on a worker left: its files, its logs, and how it ended."""
 
-from git_blackbird.controller.cluster.orders import RunEnd, RunRefs, read_end
-from git_blackbird.controller.cluster.remote_run import END, FILES, SETUP, STDERR, STDOUT, commit_parts
+import hmac
+from collections.abc import Collection
+
+from git_blackbird.controller.cluster.orders import RunEnd, RunRefs, read_end, signature
+from git_blackbird.controller.cluster.remote_run import (
+    END,
+    FILES,
+    SETUP,
+    SIGNATURE,
+    STDERR,
+    STDOUT,
+    commit_parts,
+)
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import log_paths
-from git_blackbird.errors import UnusableError
+from git_blackbird.controller.runs.agent_process import log_bytes, log_paths
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
-from git_blackbird.git.worktree.remote_refs import fetch, list_refs
+from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.files import write_private
+from git_blackbird.storage.run_keys import load_key
+
+
+class UnreadableEndError(UnusableError):
+    """What a run on a cluster is said to have come to cannot be read, or is not of its worker."""
+
+
+# Beyond this nothing is read: how it ended, and what a set-up printed.
+_MOST_BYTES = 64 << 20
 
 
 def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
     """Bring the end of a run home, its files into its worktree; None while there is none.
 
-    Raises GitError, MessageError, WriteBackError where its worktree cannot have its files.
+    Raises GitError, UnreadableEndError, WriteBackError where its worktree cannot have its files.
     """
     ref = RunRefs.of(run.id).end
     if ref not in list_refs(workspace.repo, remote, ref):
         return None
-    fetch(workspace.repo, remote, [ref])
-    trees = TreeStore(workspace.repo)
-    tree, (_, *made) = commit_parts(workspace.repo, ref)
-    entries = trees.load(tree)
-    if FILES not in entries or END not in entries:
-        raise UnusableError(f"{ref} is not the end of a run")
-    end = read_end(trees.objects.read(entries[END].oid)[1])
-    _write_files(workspace, run, entries[FILES].oid)
-    logs = (*log_paths(workspace.paths, run), workspace.paths.setup_log(run.task_id))
-    for name, path in zip((STDOUT, STDERR, SETUP), logs, strict=True):
-        if name in entries:
-            write_private(path, trees.objects.read(entries[name].oid)[1])
-    for commit in made:
-        _keep_commits(workspace.repo, run, commit)
+    try:
+        fetch_checked(workspace.repo, remote, ref)
+    except GitError as error:
+        if b"fsck" not in error.stderr and b"bad object" not in error.stderr:
+            raise
+        raise UnreadableEndError(f"git refuses its objects: {error.message}") from error
+    try:
+        commit = _verified(workspace, run, ref)
+        tree, (_, *made) = commit_parts(workspace.repo, commit)
+        brought = _Brought(workspace, tree)
+        end, files = read_end(brought.read(END)), brought.entries[FILES].oid
+        paths = frozenset(brought.trees.changed_paths(run.base_tree or files, files))
+    except (BlackbirdError, KeyError, ValueError) as error:
+        raise UnreadableEndError(str(getattr(error, "message", error))) from error
+    _write_files(workspace, run, files, paths)
+    for name, path in zip((STDOUT, STDERR), log_paths(workspace.paths, run), strict=True):
+        if name in brought.entries:
+            write_private(path, brought.read(name, log_bytes(workspace)))
+    if SETUP in brought.entries:
+        write_private(workspace.paths.setup_log(run.task_id), brought.read(SETUP))
+    for made_there in made:
+        _keep_commits(workspace.repo, run, made_there)
     return end
 
 
-def _write_files(workspace: Workspace, run: Run, head: str) -> None:
+def _verified(workspace: Workspace, run: Run, ref: str) -> str:
+    """Return the commit that brings a run home, if its worker signed it. Raises UnreadableEndError."""
+    tree, (commit, *_) = commit_parts(workspace.repo, ref)
+    signed, key = _Brought(workspace, tree).read(SIGNATURE), load_key(workspace.paths, run.id)
+    if key is None:
+        raise UnreadableEndError("the key of the run is not here")
+    if not hmac.compare_digest(signed, signature(key.key, run.id, key.base, commit).encode()):
+        raise UnreadableEndError("it is not signed by the worker that has the run")
+    return commit
+
+
+class _Brought:
+    """The entries of a tree that came from a worker."""
+
+    def __init__(self, workspace: Workspace, tree: str) -> None:
+        self.trees = TreeStore(workspace.repo)
+        self.entries = self.trees.load(tree)
+
+    def read(self, name: bytes, most: int = _MOST_BYTES) -> bytes:
+        """Return the content of a file of at most so many bytes. Raises KeyError, UnusableError."""
+        return self.trees.content(self.entries[name].oid, most)
+
+
+def _write_files(workspace: Workspace, run: Run, head: str, paths: Collection[bytes]) -> None:
     """Write what the agent changed into the worktree of its task here."""
     repo, base = workspace.repo, run.base_tree
     if base is None or base == head:
         return
-    expected = take_signatures(repo, TreeStore(repo).changed_paths(base, head))
+    expected = take_signatures(repo, paths)
     seconds = float(workspace.config.snapshot.timeout_seconds)
     write_all_paths(repo, base, head, expected, timeout_seconds=seconds)
 

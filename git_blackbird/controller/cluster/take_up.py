@@ -17,14 +17,16 @@ from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, 
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.worktrees import reopen_place
+from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.worktree.remote_refs import delete_here, fetch, list_refs, push
+from git_blackbird.git.worktree.remote_refs import delete_here, fetch_checked, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
+from git_blackbird.storage.run_keys import keep_keys
 
 _SECOND = 1_000_000_000
 
@@ -40,7 +42,7 @@ async def take_up_runs(
     there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.connection.remote, ALL_REFS))
     known = {*there, *(RunRefs.of(run_id).end for run_id in cluster.connection.runs)}
     runs = [run for history in histories.values() for run in _open_runs(history, known)]
-    await asyncio.gather(*(_take_up(cluster, workspace, ui, run, force_stop) for run in runs))
+    await asyncio.gather(*(_take_up_alone(cluster, workspace, ui, run, force_stop) for run in runs))
 
 
 def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
@@ -49,6 +51,16 @@ def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
     is_lost = run is not None and run.terminal_reason is TerminalReason.WORKER_LOST
     if run is not None and is_lost and RunRefs.of(run.id).end in ends:
         yield run
+
+
+async def _take_up_alone(
+    cluster: Cluster, workspace: Workspace, ui: UserInterface, run: Run, force_stop: asyncio.Event
+) -> None:
+    """Take up a run; what prevents that concerns this run alone."""
+    try:
+        await _take_up(cluster, workspace, ui, run, force_stop)
+    except BlackbirdError as error:
+        warn(ui, f"{run.task_id}: run {run.id} is not taken up: {error.message}", run.task_id, error.hint)
 
 
 async def _take_up(
@@ -103,15 +115,19 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
     Raises GitError.
     """
     there = list_refs(workspace.repo, cluster.connection.remote, ALL_REFS)
-    runs = (run for history in workspace.store.records.histories().values() for run in history.runs)
+    runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
     ended = [run for run in runs if run.cluster and run.status is not RunStatus.RUNNING]
     lost = {run.id for run in ended if run.terminal_reason is TerminalReason.WORKER_LOST}
     given_up = {run.id for run in ended if run.id in lost and run.superseded_at is not None}
     known = {run.id for run in ended} - lost | given_up
     for run_id in given_up:
         if (end := RunRefs.of(run_id).end) in there:
-            fetch(workspace.repo, cluster.connection.remote, [end])
-            keep_commit(workspace.repo, run_id, there[end])
+            # What cannot be read of it is not kept either.
+            with contextlib.suppress(UnusableError):
+                fetch_checked(workspace.repo, cluster.connection.remote, end)
+                keep_commit(workspace.repo, run_id, there[end])
+    at_work = {run.id for run in runs if run.cluster and run.id not in known}
+    keep_keys(workspace.paths, at_work)
     _remove(cluster, workspace, [ref for ref in there if RunId(ref.split("/")[3]) in known])
 
 

@@ -178,8 +178,11 @@ def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: s
     what = f"{task_id} cannot be continued"
     if isinstance(action, ApplyChangeRequest):
         what = f"the change request on {task_id} cannot be delivered"
-    steps = dict.fromkeys([*steps_in(hint or ""), restart_command(task_id)])
-    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(steps), task_id)
+    named, restart = tuple(steps_in(hint or "")), restart_command(task_id)
+    # A restart that the hint names already says where it would be.
+    is_named = any(step.startswith(restart.command) for step in named)
+    steps = named if is_named else (*named, restart)
+    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", steps, task_id)
 
 
 def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:

@@ -63,6 +63,15 @@ class TreeStore:
             known = self._seen[oid] = _parse(raw)
         return known
 
+    def content(self, oid: str, most: int) -> bytes:
+        """Return the content of a file of at most so many bytes. Raises UnusableError."""
+        import pygit2  # noqa: PLC0415 - loaded by now
+
+        found = self.objects.get(oid)
+        if not isinstance(found, pygit2.Blob) or found.size > most:
+            raise UnusableError(f"the object {oid} is no file of at most {most} bytes")
+        return found.data
+
     def save(self, tree: Tree) -> str:
         """Write one tree and return its id. Raises UnusableError if the repository cannot be written."""
         return self._save({name: _row(entry) for name, entry in tree.items()})

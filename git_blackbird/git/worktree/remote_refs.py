@@ -42,6 +42,17 @@ def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
         repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
 
 
+def fetch_checked(repo: Repository, remote: str, ref: str) -> None:
+    """Bring a reference here that somebody else wrote, with objects that git finds nothing wrong with.
+
+    Raises GitError.
+    """
+    command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+    options = ("-c", "fetch.fsckObjects=true", *command, "--recurse-submodules=no")
+    with _named(remote):
+        repo.git(*QUIET_OPTIONS, *options, *operands(remote, f"+{ref}:{ref}"), timeout=_TRANSFER_SECONDS)
+
+
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
     """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
     with _named(remote):

@@ -1,0 +1,37 @@
+"""The keys of runs on a cluster: by them home knows that what is brought is what a worker left."""
+
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.storage.files import make_private, write_private
+from git_blackbird.storage.paths import Paths
+
+
+class RunKey(NamedTuple):
+    """The key of a run, and the commit that it begins with."""
+
+    key: str
+    base: str
+
+
+def save_key(paths: Paths, run_id: RunId, key: RunKey) -> None:
+    """Keep the key of a run, readable by its owner only. Raises SaveError."""
+    make_private(paths.keys)
+    write_private(paths.keys / run_id, "\n".join(key).encode())
+
+
+def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
+    """Return the key of a run; None if it is not known here."""
+    try:
+        key, base = (paths.keys / run_id).read_text(encoding="ascii").split("\n")
+    except (OSError, ValueError):
+        return None
+    return RunKey(key, base)
+
+
+def keep_keys(paths: Paths, runs: set[RunId]) -> None:
+    """Forget the keys of all other runs than these."""
+    if paths.keys.is_dir():
+        for path in paths.keys.iterdir():
+            if path.name not in runs:
+                path.unlink(missing_ok=True)
