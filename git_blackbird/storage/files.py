@@ -249,6 +249,27 @@ def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     _replace_beside(Path(os.path.realpath(path)), data, mode)
 
 
+def write_named(path: Path, data: bytes) -> None:
+    """Write a file that a user named: a plain one is replaced as a whole, into anything else it is written.
+
+    Raises OSError.
+    """
+    try:
+        is_plain = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        is_plain = True
+    if is_plain:
+        try:
+            replace_durably(path, data)
+        except OSError as error:
+            if error.errno != errno.EBUSY:  # something is mounted there
+                raise
+        else:
+            return
+    with path.open("wb") as file:
+        file.write(data)
+
+
 def _replace_beside(target: Path, data: bytes, mode: int) -> None:
     _write_and_rename(target.with_name(f".{_temporary_name(target)}"), target, data, mode)
 

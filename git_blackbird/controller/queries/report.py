@@ -23,7 +23,7 @@ from git_blackbird.model.entities.run import Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.storage.files import replace_durably
+from git_blackbird.storage.files import write_named
 
 _NANOSECONDS = 1_000_000_000
 # Clocks differ between machines: a file may seem older than what it tells of.
@@ -221,10 +221,10 @@ def parse_since(workspace: Workspace, when: str) -> int:
 
 
 def save_page(workspace: Workspace, name: str, page: str) -> Path:
-    """Write a page to a file of the user's, whole or not at all. Raises UnusableError."""
+    """Write a page to a file of the user's, a plain one whole or not at all. Raises UnusableError."""
     path = workspace.environment.cwd / name
     try:
-        replace_durably(path, page.encode(errors="replace"))
+        write_named(path, page.encode(errors="replace"))
     except OSError as error:
         raise UnusableError(f"cannot write {name}: {error.strerror}") from error
     return path
