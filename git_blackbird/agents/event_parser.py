@@ -1,6 +1,7 @@
 """Parse streams of events: lines to events, one JSON object a line among anything else, and the outcome."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
 from git_blackbird.model.entities.agent_io import AgentResult, Progress
 
+_LINE_ENDS = re.compile(rb"\n{2,}")
 MAX_LINE_BYTES = 4 * 1024 * 1024
 MAX_MESSAGE_CHARACTERS = 8192
 E = TypeVar("E", bound=Lenient)
@@ -36,7 +38,8 @@ class JsonEvents(Generic[E]):
 
     def feed(self, data: bytes) -> Iterator[E]:
         """Add the next piece of the stream, and yield the events that it completes."""
-        *lines, rest = data.split(b"\n")
+        # Of many line ends in a row, which hold no event, one is enough.
+        *lines, rest = _LINE_ENDS.sub(b"\n", data).split(b"\n")
         for line in lines:
             if self._partial or self._skipping or len(line) > MAX_LINE_BYTES:
                 self._extend(line)
