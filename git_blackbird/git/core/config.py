@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
 from git_blackbird.model.base.system import tick_of
@@ -79,7 +80,9 @@ def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, 
 
 def _list_values(repo: Repository) -> Iterator[ConfigValue]:
     completed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
-    fields = completed.out.split(b"\0")[:-1]
+    *fields, rest = completed.out.split(b"\0")
+    if rest or len(fields) % 3:
+        raise UnusableError("what git says of its configuration is cut short", hint="repeat the command")
     for scope, origin, item in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
         key, separator, value = item.decode(errors="replace").partition("\n")
         name = os.fsdecode(origin)
