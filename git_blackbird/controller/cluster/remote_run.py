@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,6 +102,8 @@ class RunPlace:
     worker: str
     slots: dict[Path, Slots]
     reaper: Reaper
+    # Two runs that begin at the same time share a clone.
+    cloning: threading.Lock = field(default_factory=threading.Lock)
 
     def clone(self, remote: str, settings: Iterable[tuple[str, Any]]) -> Workspace:
         """Return the clone of a remote, made if need be, with these settings above those of this machine.
@@ -109,9 +112,10 @@ class RunPlace:
         """
         place = self.folder / hashlib.sha256(remote.encode()).hexdigest()[:12] / "clone"
         environ = without_git_env(self.environment.environ)
-        if not (place / ".git").is_dir():
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            start_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
+        with self.cloning:
+            if not (place / ".git").is_dir():
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+                start_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
         given = [RawSetting(name, raw, Layer.FLAG, "the home") for name, raw in settings]
         return open_workspace(self.environment._replace(cwd=place), given, no_input=True)
 
