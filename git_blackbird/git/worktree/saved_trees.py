@@ -5,7 +5,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
+from git_blackbird.git.worktree.linked import commit_of
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:
@@ -24,12 +25,23 @@ _OURS = "refs/blackbird/"
 Purpose = Literal[
     "runs", "undo", "landing", "landing-merge", "landing-change", "worktrees", "bases", "decisions"
 ]
+# How the entries of the tree that a run's one reference is at begin.
+_PREFIXES: dict[Purpose, bytes] = {
+    "runs": b"",
+    "worktrees": b"",
+    "undo": b"undo-",
+    "landing": b"landing-",
+    "landing-merge": b"merge-",
+    "landing-change": b"merged-",
+    "bases": b"began-",
+    "decisions": b"decided-",
+}
 
 
 def save_run_ref(
     repo: Repository, run_id: str, base: str, head: str | None, purpose: Purpose = "runs"
 ) -> None:
-    """Point the reference of a run at a tree with the entries ``base`` and ``head``.
+    """Let the one reference of a run hold two trees more, in the place of those for the same purpose.
 
     ``head`` is None while the run is at work. Those for ``undo`` and ``landing`` are the user's worktree
     before and after that; for ``landing-merge`` the same of one that was sent back, for ``landing-change``
@@ -37,45 +49,80 @@ def save_run_ref(
     change of a task began with in a worktree of its own; for ``decisions`` the change that was decided on, if
     that is another than the run's. For ``worktrees`` the id is that of the worktree's
     removal, and both are what it was then.
-    Raises UnusableError if the repository cannot be written.
+    Raises UnusableError for a tree that is not there, and if the repository cannot be written.
     """
+    trees, prefix = TreeStore(repo), _PREFIXES[purpose]
+    pair = {prefix + b"base": base, **({} if head is None else {prefix + b"head": head})}
+    for oid in pair.values():
+        if oid not in trees:
+            raise UnusableError(f"the tree {oid} of run {run_id} is gone", hint="git fsck says what else is")
+    others = {
+        name: entry
+        for name, entry in _held(repo, trees, _name(run_id, purpose)).items()
+        if name not in {prefix + b"base", prefix + b"head"}
+    }
+    added = {name: TreeEntry(DIRECTORY, oid) for name, oid in pair.items()}
+    _point(repo, _name(run_id, purpose), trees.save({**others, **added}))
+
+
+def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
+    """Return the entries of the tree that a reference is at; none if it is not there."""
     import pygit2  # noqa: PLC0415 - slow to load
 
-    entries = {b"base": TreeEntry(DIRECTORY, base)}
-    if head is not None:
-        entries[b"head"] = TreeEntry(DIRECTORY, head)
-    tree, name = TreeStore(repo).save(entries), _name(run_id, purpose)
+    with using_objects(repo):
+        reference = open_libgit2(repo).references.get(name)
+        return {} if reference is None else trees.load(str(reference.peel(pygit2.Tree).id))
+
+
+def _point(repo: Repository, name: str, oid: str) -> None:
+    import pygit2  # noqa: PLC0415 - slow to load
+
     try:
         # As git does: without it a power cut may leave an empty file.
         pygit2.settings.enable_fsync_gitdir(True)
-        open_libgit2(repo).references.create(name, tree, force=True)
+        open_libgit2(repo).references.create(name, oid, force=True)
     except (pygit2.GitError, OSError, ValueError):
         # Git waits for who locks it, as one that packs references does, and says what is wrong.
-        _update_refs(repo, f"update {name} {tree}\n")
+        _update_refs(repo, f"update {name} {oid}\n")
     finally:
         pygit2.settings.enable_fsync_gitdir(False)
 
 
 def keep_commit(repo: Repository, name: str, commit: str) -> None:
-    """Keep a commit that no branch may have, with those before it, under a name. Raises GitError."""
-    _update_refs(repo, f"update {_OURS}commits/{name} {commit}\n")
+    """Keep a commit that no branch may have, beside those kept under the same name. Raises GitError.
+
+    The reference is at one commit that has all of them as parents.
+    """
+    import pygit2  # noqa: PLC0415 - slow to load
+
+    ref = f"{_OURS}commits/{name}"
+    with using_objects(repo):
+        there = open_libgit2(repo).references.get(ref)
+        held = () if there is None else tuple(map(str, there.peel(pygit2.Commit).parent_ids))
+    if commit not in held:
+        kept = commit_of(repo, TreeStore(repo).save({}), (*held, commit), "Kept by git-blackbird\n", 0)
+        _update_refs(repo, f"update {ref} {kept}\n")
 
 
 def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
-    """Delete such a reference, if it is there. Raises GitError."""
-    _update_refs(repo, f"delete {_name(run_id, purpose)}\n")
+    """Let the reference of a run no longer hold the trees for a purpose. Raises GitError."""
+    trees, prefix, name = TreeStore(repo), _PREFIXES[purpose], _name(run_id, purpose)
+    held = _held(repo, trees, name)
+    left = {
+        entry: value for entry, value in held.items() if entry not in {prefix + b"base", prefix + b"head"}
+    }
+    if not left:
+        _update_refs(repo, f"delete {name}\n")
+    elif left != held:
+        _point(repo, name, trees.save(left))
 
 
 def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair | None":
-    """Return the trees of such a reference; None if it is not there, or has one tree only."""
-    import pygit2  # noqa: PLC0415 - slow to load
-
+    """Return the trees that a run's reference holds for a purpose; None if not both are there."""
     from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
 
-    with using_objects(repo):
-        reference = open_libgit2(repo).references.get(_name(run_id, purpose))
-        entries = {} if reference is None else TreeStore(repo).load(str(reference.peel(pygit2.Tree).id))
-    base, head = (entries.get(name) for name in (b"base", b"head"))
+    held, prefix = _held(repo, TreeStore(repo), _name(run_id, purpose)), _PREFIXES[purpose]
+    base, head = held.get(prefix + b"base"), held.get(prefix + b"head")
     return None if base is None or head is None else TreePair(base.oid, head.oid)
 
 
@@ -92,7 +139,8 @@ def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
 
 
 def _name(run_id: str, purpose: Purpose) -> str:
-    return f"{_OURS}{purpose}/{run_id}"
+    family = "worktrees" if purpose == "worktrees" else "runs"
+    return f"{_OURS}{family}/{run_id}"
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:

@@ -460,7 +460,8 @@ def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:
     references = git(demo, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     (kept,) = (line.split()[0] for line in references if line.startswith("refs/blackbird/worktrees/"))
     assert git(demo, "show", f"{kept}:head/by hand.txt") == "kept"
-    assert any(line.startswith("refs/blackbird/commits/") and line.endswith(stray) for line in references)
+    commits = [line.split()[0] for line in references if line.startswith("refs/blackbird/commits/")]
+    assert any(stray in git(demo, "rev-parse", f"{name}^@").splitlines() for name in commits)
 
 
 def test_a_restart_has_a_worktree_again_whatever_the_configuration_says_now(demo: Path) -> None:
