@@ -1,12 +1,11 @@
 """Records of a clone, or beside ours: they change no file elsewhere, start nothing, and decide nothing.
 
 ``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_hostile_clones.py`` tries every case, more than 10,000; the
-suite a few, others with another BLACKBIRD_FIRST_CASE.
+suite a few.
 """
 
 import itertools
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import pytest
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.model.entities.run import RECORDER, RunFields
+from tests.controller.killing import EVERY_STEP
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -157,9 +157,9 @@ def test_nothing_of_them_is_acted_on(trial: Trial, tmp_path: Path, capfd: pytest
     shutil.copytree(trial.repo, kept, symlinks=True)
     every = list(cases(ids))
     assert len(every) >= 10_000
-    step = 1 if os.environ.get("BLACKBIRD_EVERY_STEP") else len(every) // 40
+    step = 1 if EVERY_STEP else len(every) // 40
     before, heads = outside(trial), git(trial.repo, "for-each-ref", "refs/heads")
-    for case in every[int(os.environ.get("BLACKBIRD_FIRST_CASE", "7")) % step :: step]:
+    for case in every[7 % step :: step]:
         shutil.rmtree(trial.repo)
         shutil.copytree(kept, trial.repo, symlinks=True)
         found = record(case, ids)

@@ -24,8 +24,9 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
+from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
-from git_blackbird.git.worktree.write_back import Signature, find_edited, listed, take_signatures, write_paths
+from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command

@@ -205,7 +205,7 @@ def _colors(repo: Repository) -> Mapping[str, str]:
     if wanted != b"true":
         return {}
     return {
-        slot: repo.git("config", "--get-color", f"color.diff.{slot}", color).out.decode()
+        slot: repo.git("config", "--get-color", *operands(f"color.diff.{slot}", color)).out.decode()
         for slot, color in _COLORS.items()
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.write_back import Signature
+from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.model.entities.change import TreePair
 
 _IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"

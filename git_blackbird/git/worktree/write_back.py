@@ -1,34 +1,22 @@
 """Write paths of a tree into the user's worktree, each only if it still is what was compared with."""
 
-import contextlib
-import errno
 import os
-import shutil
-import stat
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import LINK, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.system import tick_of
 
-_EDITED = "it was edited at the same moment"
-_FOLDER = "a folder with other files is in its place"
 _NOT_TRIED = "it comes after one that could not be written"
-_BEYOND_LINK = "a symbolic link leads elsewhere"
-_EXECUTABLE = 0o111
 _HIDDEN = frozenset(os.fsencode(name).lower() for name in HIDDEN)
 _MODULES = b".gitmodules"
-# The name of a new file beside the one that it replaces, where the git directory is on another file system.
-_BESIDE = ".blackbird-new"
-
-Signature = tuple[int, ...]
 
 
 class WriteBackError(UnusableError):
@@ -43,7 +31,7 @@ def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, 
     places = {path: repo.top / os.fsdecode(path) for path in paths}
     while True:
         began = time.time_ns()
-        taken = {path: _signature(place) for path, place in places.items()}
+        taken = {path: signature_of(place) for path, place in places.items()}
         latest = max((max(found[:2]) for found in taken.values() if found), default=0)
         left = latest + tick_of(latest) - began
         # A time in the future says nothing, however long one waits.
@@ -52,21 +40,10 @@ def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, 
         time.sleep(left / 1e9)
 
 
-def _signature(place: Path) -> Signature:
-    """Return what changes with every write; empty if there is no file, but nothing or a folder."""
-    try:
-        status = place.lstat()
-    except OSError:
-        return ()
-    if stat.S_ISDIR(status.st_mode):
-        return ()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
-
-
 def find_edited(repo: Repository, expected: Mapping[bytes, Signature]) -> frozenset[bytes]:
     """Return the paths that are not as they were noted."""
     return frozenset(
-        path for path, known in expected.items() if _signature(repo.top / os.fsdecode(path)) != known
+        path for path, known in expected.items() if signature_of(repo.top / os.fsdecode(path)) != known
     )
 
 
@@ -94,10 +71,11 @@ def write_paths(
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
                 new[path].chmod(0o600)
         refused: dict[bytes, str] = {}
-        for path in writing_order(entries):
-            reason = _NOT_TRIED if refused else _attempt(repo.top, path, new.get(path), expected[path])
-            if reason is not None:
-                refused[path] = reason
+        with PathWriter(repo, private) as writer:
+            for path in writing_order(entries):
+                reason = _NOT_TRIED if refused else writer.write(path, new.get(path), expected[path])
+                if reason is not None:
+                    refused[path] = reason
     return refused
 
 
@@ -146,58 +124,3 @@ def writing_order(entries: Mapping[bytes, TreeEntry | None]) -> list[bytes]:
         return 1 if path in files else 0 if is_in_the_way else 2
 
     return sorted(entries, key=lambda path: (rank(path), path))
-
-
-def _attempt(top: Path, path: bytes, new: Path | None, expected: Signature) -> str | None:
-    """Put a file in the place of a path, or remove it; return why it stays as it is."""
-    target = top / os.fsdecode(path)
-    above = [top / os.fsdecode(parent) for parent in parents(path)]
-    if any(folder.is_symlink() for folder in above):
-        return _BEYOND_LINK
-    try:
-        if new is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _keep_permissions(new, target)
-        if _signature(target) != expected:
-            return _EDITED
-        if new is not None:
-            _place(new, target, is_new=not expected)
-        else:
-            target.unlink()
-            _remove_empty(reversed(above))
-    except FileExistsError:
-        return _FOLDER if target.is_dir() else _EDITED
-    except OSError as error:
-        return f"it cannot be written: {error.strerror}"
-    return None
-
-
-def _keep_permissions(new: Path, target: Path) -> None:
-    """Let the new file be read and written by whom the old one is; git keeps only if it can be executed."""
-    with contextlib.suppress(FileNotFoundError):
-        old, mode = target.lstat().st_mode, new.lstat().st_mode
-        if stat.S_ISREG(old) and stat.S_ISREG(mode):
-            kept = stat.S_IMODE(old) & ~_EXECUTABLE
-            new.chmod(kept | (kept >> 2 & _EXECUTABLE if mode & stat.S_IXUSR else 0))
-
-
-def _place(new: Path, target: Path, *, is_new: bool) -> None:
-    try:
-        if is_new:
-            os.link(new, target, follow_symlinks=False)
-        else:
-            new.replace(target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        beside = target.with_name(f"{target.name}{_BESIDE}")
-        shutil.copy2(new, beside, follow_symlinks=False)
-        _place(beside, target, is_new=is_new)
-        beside.unlink(missing_ok=True)
-
-
-def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove the folders above a removed file, innermost first, as long as they are empty, as git does."""
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            folder.rmdir()

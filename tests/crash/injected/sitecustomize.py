@@ -69,9 +69,10 @@ class Steps:
 
     def watch(self, event: str, args: tuple[Any, ...]) -> None:
         """Hear of the interpreter's own audit events."""
-        if event in _PATHS and self.is_within(args[0], args[-1]):
-            if event != "os.mkdir" or not os.path.lexists(args[0]):  # what is there stays
-                self.take(event, os.fsdecode(args[0]))
+        if event in _PATHS and self.is_within(args[0], folder := args[2 if event == "os.rename" else -1]):
+            full = self.full_name(args[0], folder)
+            if event != "os.mkdir" or not os.path.lexists(full):  # what is there stays
+                self.take(event, full)
         elif event == "open" and args[2] & (os.O_CREAT | os.O_TRUNC) and self.is_within(args[0], -1):
             self.take(event, os.fsdecode(args[0]))
         elif event == "fcntl.flock" and not args[1] & fcntl.LOCK_UN:
@@ -83,11 +84,15 @@ class Steps:
         """Whether a path lies in the repository; relative ones may be meant from an open folder."""
         if not isinstance(path, str | bytes):
             return False
-        full = os.fsdecode(path)
-        if not full.startswith("/"):
-            above = self.name_of(folder) if isinstance(folder, int) and folder >= 0 else os.path.curdir
-            full = os.path.realpath(f"{above}/{full}")
+        full = self.full_name(path, folder)
         return full.startswith(f"{self.top}/") and "__pycache__" not in full
+
+    def full_name(self, path: str | bytes, folder: object) -> str:
+        name = os.fsdecode(path)
+        if name.startswith("/"):
+            return name
+        above = self.name_of(folder) if isinstance(folder, int) and folder >= 0 else os.path.curdir
+        return os.path.realpath(f"{above}/{name}")
 
     def name_of(self, descriptor: int) -> str:
         return os.path.realpath(f"/proc/self/fd/{descriptor}")

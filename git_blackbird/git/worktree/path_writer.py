@@ -1,0 +1,242 @@
+"""The one place that writes into a worktree: through no link, and over nothing that was not looked at."""
+
+import contextlib
+import ctypes
+import errno
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from git_blackbird.git.core.repository import Repository
+
+EDITED = "it was edited at the same moment"
+_FOLDER = "a folder with other files is in its place"
+_BEYOND_LINK = "a symbolic link leads elsewhere"
+_EXECUTABLE = 0o111
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_SWAP = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
+_AT_FDCWD = -100 if sys.platform == "linux" else -2
+_SWAP = 2
+# What a killed command may have left beside the files that it wrote, a path on each line.
+_JOURNAL = "temporary-files"
+_TEMPORARY = ".blackbird-"
+
+Signature = tuple[int, ...]
+
+
+def signature_of(place: Path | bytes, folder: int | None = None) -> Signature:
+    """Return what changes with every write; empty if there is no file, but nothing or a folder."""
+    try:
+        status = os.stat(place, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return ()
+    if stat.S_ISDIR(status.st_mode):
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
+
+
+class PathWriter:
+    """Writes paths of one worktree, each from the descriptor of its top, one folder after the other.
+
+    What is replaced or removed is moved to ``private`` first, and put back if it is not what was expected.
+    """
+
+    def __init__(self, repo: Repository, private: Path) -> None:
+        self._repo = repo
+        self._private = private
+        self._journal = repo.private_dir / _JOURNAL
+
+    def __enter__(self) -> Self:
+        self._sweep()
+        # Its top itself may be reached through a link.
+        self._top = os.open(self._repo.top, _OPEN_FOLDER & ~os.O_NOFOLLOW)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._top)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the temporary files of a killed command."""
+        with contextlib.suppress(FileNotFoundError):
+            for line in self._journal.read_bytes().splitlines():
+                if line.rpartition(b"/")[2].startswith(os.fsencode(_TEMPORARY)):
+                    Path(os.fsdecode(line)).unlink(missing_ok=True)
+            self._journal.unlink()
+
+    def write(self, path: bytes, new: Path | None, expected: Signature) -> str | None:
+        """Put a file in the place of a path, or remove it with None; return why it stays as it is."""
+        *folders, name = path.split(b"/")
+        try:
+            with self._opened(folders, is_made=new is not None) as folder:
+                if signature_of(name, folder) != expected:
+                    return EDITED
+                if new is None:
+                    return self._remove(folder, folders, name, expected)
+                return self._put(folder, folders, name, new, expected)
+        except _LinkError:
+            return _BEYOND_LINK
+        except FileExistsError:
+            return EDITED
+        except OSError as error:
+            return f"it cannot be written: {error.strerror}"
+
+    @contextlib.contextmanager
+    def _opened(self, folders: Sequence[bytes], *, is_made: bool) -> Iterator[int]:
+        here = os.dup(self._top)
+        try:
+            for name in folders:
+                below = _open_below(here, name, is_made=is_made)
+                os.close(here)
+                here = below
+            yield here
+        finally:
+            os.close(here)
+
+    def _put(
+        self, folder: int, folders: Sequence[bytes], name: bytes, new: Path, expected: Signature
+    ) -> str | None:
+        source, is_beside = self._brought(folder, folders, new)
+        place = folder if is_beside else None
+        try:
+            if not expected:
+                try:
+                    os.link(source, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
+                except FileExistsError:
+                    return _FOLDER if _is_folder(folder, name) else EDITED
+                return None
+            _keep_permissions(source, place, expected[4])
+            return _replace(source, place, name, folder, expected)
+        finally:
+            if is_beside:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(source, dir_fd=folder)
+
+    def _brought(self, folder: int, folders: Sequence[bytes], new: Path) -> tuple[bytes, bool]:
+        """Return a file on the file system of a folder: as it is, or copied to a name beside its target."""
+        source = os.fsencode(new)
+        if os.fstat(folder).st_dev == os.lstat(source).st_dev:
+            return source, False
+        beside = os.fsencode(f"{_TEMPORARY}{secrets.token_hex(8)}")
+        above = b"/".join((os.fsencode(self._repo.top), *folders))
+        with self._journal.open("ab") as journal:
+            journal.write(above + b"/" + beside + b"\n")
+        if new.is_symlink():
+            os.symlink(new.readlink(), os.fsdecode(beside), dir_fd=folder)
+        else:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with new.open("rb") as reader:
+                mode = stat.S_IMODE(os.fstat(reader.fileno()).st_mode)
+                with os.fdopen(os.open(beside, flags, 0o600, dir_fd=folder), "wb") as writer:
+                    shutil.copyfileobj(reader, writer)
+                    os.fchmod(writer.fileno(), mode)
+        return beside, True
+
+    def _remove(self, folder: int, folders: Sequence[bytes], name: bytes, expected: Signature) -> str | None:
+        aside = os.fsencode(self._private / secrets.token_hex(8))
+        try:
+            os.rename(name, aside, src_dir_fd=folder)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            os.unlink(name, dir_fd=folder)
+        else:
+            if not _is_as_expected(aside, None, expected):
+                os.link(aside, name, dst_dir_fd=folder, follow_symlinks=False)
+                return EDITED
+        self._remove_empty(folders)
+        return None
+
+    def _remove_empty(self, folders: Sequence[bytes]) -> None:
+        """Remove the folders above a removed file, innermost first, as long as they are empty."""
+        with contextlib.suppress(OSError, _LinkError):
+            for end in range(len(folders), 0, -1):
+                with self._opened(folders[: end - 1], is_made=False) as above:
+                    os.rmdir(folders[end - 1], dir_fd=above)
+
+
+class _LinkError(Exception):
+    """A link is on the way to a path."""
+
+
+def _open_below(here: int, name: bytes, *, is_made: bool) -> int:
+    """Open a folder, made if need be, through no link. Raises _LinkError, OSError."""
+    try:
+        return os.open(name, _OPEN_FOLDER, dir_fd=here)
+    except FileNotFoundError:
+        if not is_made:
+            raise
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, dir_fd=here)
+        return os.open(name, _OPEN_FOLDER, dir_fd=here)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+            raise
+        if stat.S_ISLNK(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
+            raise _LinkError from error
+        raise FileExistsError(errno.EEXIST, "a file is in the way", os.fsdecode(name)) from error
+
+
+def _replace(source: bytes, place: int | None, name: bytes, folder: int, expected: Signature) -> str | None:
+    """Put a file in the place of another, if that is what was expected; else both stay."""
+    if _swap(source, place, name, folder):
+        if _is_as_expected(source, place, expected):
+            return None
+        _swap(source, place, name, folder)
+        return EDITED
+    # Moved aside and linked: never written over.
+    aside = source + b".old"
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=place)
+    wanted = source if _is_as_expected(aside, place, expected) else aside
+    os.link(wanted, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
+    if place is not None:
+        os.unlink(aside, dir_fd=place)
+    return None if wanted is source else EDITED
+
+
+def _is_as_expected(name: bytes, folder: int | None, expected: Signature) -> bool:
+    """Whether a file that was moved is one that was noted: moving it is no write, but of its inode."""
+    found = signature_of(name, folder)
+    return found[:1] + found[2:] == expected[:1] + expected[2:]
+
+
+def _swap(source: bytes, place: int | None, name: bytes, folder: int) -> bool:
+    """Exchange two files at once; False where the system cannot. Raises OSError."""
+    exchange = _exchange()
+    if exchange is None:
+        return False
+    # As for every other change of a file: traces see it.
+    sys.audit("os.rename", source, name, place, folder)
+    if exchange(_AT_FDCWD if place is None else place, source, folder, name, _SWAP) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _NO_SWAP:
+        return False
+    raise OSError(code, os.strerror(code), os.fsdecode(name))
+
+
+@cache
+def _exchange() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    function = getattr(library, "renameat2" if sys.platform == "linux" else "renameatx_np", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function
+
+
+def _keep_permissions(source: bytes, place: int | None, old: int) -> None:
+    """Let the new file be read and written by whom the old one is; git keeps only if it can be executed."""
+    mode = os.stat(source, dir_fd=place, follow_symlinks=False).st_mode
+    if stat.S_ISREG(old) and stat.S_ISREG(mode):
+        kept = stat.S_IMODE(old) & ~_EXECUTABLE
+        os.chmod(source, kept | (kept >> 2 & _EXECUTABLE if mode & stat.S_IXUSR else 0), dir_fd=place)
+
+
+def _is_folder(folder: int, name: bytes) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)

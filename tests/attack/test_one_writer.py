@@ -1,0 +1,129 @@
+"""One place writes into worktrees: it follows no link, and writes over nothing."""
+
+import ast
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+import git_blackbird
+from git_blackbird.git.core.repository import discover
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree import path_writer
+from git_blackbird.git.worktree.path_writer import PathWriter, signature_of
+from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from tests.support import commit, git
+
+PACKAGE = Path(git_blackbird.__file__).parent
+# What makes, moves or removes a file.
+CALLS = frozenset(
+    {"unlink", "rename", "link", "symlink", "mkdir", "rmdir", "symlink_to", "hardlink_to", "touch"}
+    | {"write_text", "write_bytes", "rmtree", "copy2", "copyfile", "copyfileobj", "chmod", "makedirs"}
+)
+# Where git_blackbird/git/worktree and controller may do so: folders of ours, an index, a new worktree.
+OTHERS = {
+    "git/worktree/copying.py": "ignored files into a new worktree, exclusively and through no link",
+    "git/worktree/index.py": "a private folder in the git directory",
+    "git/worktree/index_update.py": "the same",
+    "git/worktree/kept_index.py": "the same",
+    "git/worktree/linked.py": "marks in the git directory",
+    "git/worktree/saved_trees.py": "a private folder in the git directory",
+    "git/worktree/snapshot.py": "the same",
+    "git/worktree/summary.py": "the same",
+    "git/worktree/write_back.py": "the same",
+}
+
+
+def test_no_other_place_writes_into_a_worktree() -> None:
+    found = set()
+    for path in (PACKAGE / "git" / "worktree").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr in CALLS:
+                found.add(str(path.relative_to(PACKAGE)))
+    found.discard("git/worktree/path_writer.py")
+    assert found <= OTHERS.keys(), found - OTHERS.keys()
+
+
+@pytest.fixture
+def made(repo: Path) -> Path:
+    commit(repo, {"dir/x": "old\n", "y": "old\n"})
+    return repo
+
+
+def trees_of(repo: Path) -> tuple[str, str]:
+    """The tree that is there, and one with other files, on no branch."""
+    before = git(repo, "rev-parse", "HEAD^{tree}")
+    blob = git(repo, "hash-object", "-w", "--stdin", stdin=b"new\n")
+    lines = f"100644 {blob}\tdir/x\n100644 {blob}\ty\n100755 {blob}\tnew/deep/z\n"
+    git(repo, "update-index", "--add", "--index-info", stdin=lines.encode())
+    after = git(repo, "write-tree")
+    git(repo, "reset", "-q")
+    return before, after
+
+
+def write(repo: Path, before: str, after: str) -> dict[bytes, str]:
+    opened = discover(repo, dict(os.environ))
+    expected = take_signatures(opened, TreeStore(opened).changed_paths(before, after))
+    return write_paths(opened, before, after, expected, timeout_seconds=60)
+
+
+@pytest.fixture(params=["swap", "no swap"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A system that can exchange two files at once, and one that cannot."""
+    if request.param == "no swap":
+        monkeypatch.setattr(path_writer, "_exchange", lambda: None)
+    return str(request.param)
+
+
+def test_files_are_written_and_removed(made: Path, system: str) -> None:
+    before, after = trees_of(made)
+    (made / "y").chmod(0o640)
+    assert write(made, before, after) == {}
+    assert [(made / name).read_text() for name in ("dir/x", "y", "new/deep/z")] == ["new\n"] * 3
+    assert (made / "y").stat().st_mode & 0o777 == 0o640
+    assert (made / "new/deep/z").stat().st_mode & 0o100
+    assert write(made, after, before) == {}
+    assert not (made / "new").exists()
+    assert (made / "dir/x").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("link", ["dir", "new"])
+def test_a_folder_that_is_a_link_is_not_entered(made: Path, tmp_path: Path, link: str, system: str) -> None:
+    before, after = trees_of(made)
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "x").write_text("old\n")
+    opened = discover(made, dict(os.environ))
+    expected = take_signatures(opened, TreeStore(opened).changed_paths(before, after))
+    with contextlib.suppress(FileNotFoundError):
+        (made / link).rename(tmp_path / "aside")
+    (made / link).symlink_to(outside)
+    refused = write_paths(opened, before, after, expected, timeout_seconds=60)
+    assert "a symbolic link leads elsewhere" in refused.values()
+    assert (outside / "x").read_text() == "old\n"
+    assert list((outside / "deep").iterdir()) == []
+
+
+def test_what_was_edited_since_stays(made: Path, tmp_path: Path, system: str) -> None:
+    opened = discover(made, dict(os.environ))
+    expected = signature_of(made / "y")
+    (made / "y").write_text("mine\n")
+    new = tmp_path / "new"
+    new.write_text("new\n")
+    private = tmp_path / "private"
+    private.mkdir()
+    with PathWriter(opened, private) as writer:
+        assert writer.write(b"y", new, expected) == path_writer.EDITED
+        assert writer.write(b"y", None, expected) == path_writer.EDITED
+        assert writer.write(b"dir/x", new, ()) == path_writer.EDITED
+    assert (made / "y").read_text() == "mine\n"
+    assert (made / "dir/x").read_text() == "old\n"
+
+
+def test_the_top_may_be_reached_through_a_link(made: Path, tmp_path: Path) -> None:
+    before, after = trees_of(made)
+    (tmp_path / "way").symlink_to(made)
+    assert write(tmp_path / "way", before, after) == {}
+    assert (made / "y").read_text() == "new\n"
