@@ -35,7 +35,6 @@ class Paths:
         # Temporary files of atomic writes below ``.blackbird/``.
         self.tmp = self.state / "tmp"
         self.run_copies = self.state / _RUNS
-        self.feedback_copies = self.state / _FEEDBACK
         self.config = self.state / "config.json"
         # The Go program's agent choice.
         self.agent_choice = self.state / "agent.json"

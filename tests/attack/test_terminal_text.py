@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RECORDER, RunFields
+from git_blackbird.model.entities.run import RECORDER, Run, RunFields
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -110,6 +110,15 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+def is_record(fields: dict[str, object]) -> bool:
+    """Whether a record may have these fields: ids, for one, are refused where they are none."""
+    try:
+        Run.from_value(record(fields))
+    except ValidationError:
+        return False
+    return True
+
+
 def put(trial: Trial, fields: dict[str, object], *, ours: bool) -> None:
     top = trial.repo / (".git/blackbird" if ours else ".blackbird") / "runs/a"
     top.mkdir(parents=True, exist_ok=True)
@@ -119,12 +128,13 @@ def put(trial: Trial, fields: dict[str, object], *, ours: bool) -> None:
 @pytest.mark.parametrize("ours", [True, False])
 def test_every_text_of_a_record_is_shown_cleaned(trial: Trial, ours: bool) -> None:
     together: dict[str, object] = {}
-    for document in documents(RunFields):
+    for document in filter(is_record, documents(RunFields)):
         (name,) = document
         known = together.get(name)
         value = document[name]
         together[name] = [*known, *value] if isinstance(known, list) and isinstance(value, list) else value
-    put(trial, together, ours=ours)
+    assert is_record(together)
+    assert len(together) > 25
     shown = 0
     for status in ("waiting_user", "success", "failed", "paused"):
         put(trial, together | {"status": status}, ours=ours)
@@ -134,7 +144,10 @@ def test_every_text_of_a_record_is_shown_cleaned(trial: Trial, ours: bool) -> No
             found = ACTED_ON.search(said.replace("\0", ""))
             assert found is None, (command, said[max(0, found.start() - 200) : found.start() + 40])
             shown += said.count("xy") + said.count("aGk=")
-    assert shown > 20
+        trial.expect(0, "report", "--html", "page.html")
+        page = (trial.repo / "page.html").read_text()
+        assert ACTED_ON.search(page) is None
+    assert shown > (20 if ours else 0)
 
 
 def test_every_text_of_a_task_is_shown_cleaned(trial: Trial) -> None:
