@@ -119,7 +119,6 @@ def test_records_of_the_go_program_are_read_and_written_back_whole(
 ) -> None:
     found = read_record(put(paths, record), T)
     assert isinstance(found, Run)
-    assert not found.is_ours
     written = json.loads(render_record(found))
     assert {name: written[name] for name in record if name != "review_summary"} == {
         name: value for name, value in record.items() if name != "review_summary"

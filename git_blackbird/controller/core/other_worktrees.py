@@ -11,7 +11,6 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 
@@ -71,4 +70,4 @@ def _at_work(store: Store, task: Task) -> Run | None:
     if history.live is not None and is_alive(history.live):
         return history.live
     run = history.latest
-    return run if run is not None and run.is_pending and is_decision_alive(task, run) else None
+    return run if run is not None and run.is_pending else None

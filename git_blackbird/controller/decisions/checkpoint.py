@@ -32,7 +32,7 @@ from git_blackbird.model.entities.history import (
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost, pending_decisions
+from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
     BY_CHECK,
     ReviewFollowUp,
@@ -135,8 +135,7 @@ def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run
             f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
             hint="`git blackbird status` shows what is due",
         )
-    alive = run is not None and run.is_pending and is_decision_alive(state.plan.tasks[task_id], run)
-    if run is None or not alive:
+    if run is None or not run.is_pending:
         decision = run.decision_state if run is not None else None
         decided = f" (run {run.id} is {decision.value})" if run is not None and decision is not None else ""
         raise RequestError(
@@ -152,7 +151,7 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     ``find_pending`` does, and UnreadableRecordError.
     """
     run = state.history(task_id).latest
-    if run is None or not run.is_ours or run_id not in {None, run.id}:
+    if run is None or run_id not in {None, run.id}:
         return find_pending(state, task_id, run_id)
     require_usable(task_id, state.history(task_id))
     is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None

@@ -140,7 +140,7 @@ def _render_end(run: Run, seconds: float) -> str:
 def _changed(run: Run, summary: Summary) -> str:
     """Count what a run changed; one that changed nothing may continue a change."""
     nothing = run.tree_pair is not None and run.tree_pair.is_empty
-    is_further = nothing and run.is_ours and not run.no_change
+    is_further = nothing and not run.no_change
     return "no further changes" if is_further else render_totals(summary)
 
 

@@ -110,7 +110,7 @@ class History:
         if not self.recent or self.faults:
             return False
         last = self.recent[-1]
-        is_done = last.is_ours and last.counts and last.task_status is Status.DONE
+        is_done = last.counts and last.task_status is Status.DONE
         return is_done and all(run.is_settled for run in self.recent)
 
     @property

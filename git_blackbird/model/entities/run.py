@@ -311,11 +311,6 @@ class Run(RunFields):
         return Run.model_validate({**fields, "recorder": RECORDER})
 
     @property
-    def is_ours(self) -> bool:
-        """Whether this program wrote the record; the Go program drops the mark when it rewrites one."""
-        return self.recorder is not None
-
-    @property
     def is_review(self) -> bool:
         """Whether this run is a review; reviews never determine the status of a leaf."""
         return self.run_type in REVIEWER_TYPES

@@ -19,7 +19,6 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.reviews import is_complete
 from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
-from git_blackbird.model.rules.status import determines_status
 
 
 class PendingDecision(NamedTuple):
@@ -39,17 +38,8 @@ def is_session_lost(history: History, run: Run) -> bool:
 
 def pending_decisions(state: PlanState) -> tuple[PendingDecision, ...]:
     """Return every pending decision on a task of this plan, oldest first."""
-    decisions = [
-        PendingDecision(task, run)
-        for task, run in state.open_runs
-        if run.is_pending and is_decision_alive(task, run)
-    ]
+    decisions = [PendingDecision(task, run) for task, run in state.open_runs if run.is_pending]
     return tuple(sorted(decisions, key=lambda due: due.run.sort_key))
-
-
-def is_decision_alive(task: Task, run: Run) -> bool:
-    """Whether a pending decision still matters: the Go program resets tasks without touching their runs."""
-    return run.is_ours or task.status not in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
 
 
 def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
@@ -128,7 +118,7 @@ def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
 def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     task, history = state.plan.tasks[task_id], state.history(task_id)
     run = history.latest
-    kind = None if run is None else _kind(task, history, run)
+    kind = None if run is None else _kind(history, run)
     if run is not None and kind is not None:
         verb = "restart" if kind is PendingKind.NEW_SESSION else "resume"
         rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
@@ -169,7 +159,7 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
             continue
         history = state.history(task.id)
         run = history.latest
-        if history.live is None and (run is None or not determines_status(run, task)):
+        if history.live is None and run is None:
             is_queued = task.status == Status.QUEUED
             verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
             command, why = task_command(verb, task.id, rest), "it has no run"
@@ -182,8 +172,8 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
     return tuple(stuck)
 
 
-def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
-    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
+def _kind(history: History, run: Run) -> PendingKind | None:
+    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
     if (open_request or waits) and is_session_lost(history, run):
         return PendingKind.NEW_SESSION

@@ -12,7 +12,6 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
-    is_decision_alive,
     is_session_lost,
     paused_runs,
     pending_decisions,
@@ -234,11 +233,7 @@ def _start(state: PlanState, call: CallScope) -> StartTask | None:
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
     """Yield every change request that this call is to apply, in order."""
     for task, run in state.open_runs:
-        if (
-            call.covers(task.id)
-            and run.decision_state == DecisionState.CHANGES_REQUESTED
-            and is_decision_alive(task, run)
-        ):
+        if call.covers(task.id) and run.decision_state == DecisionState.CHANGES_REQUESTED:
             yield ApplyChangeRequest(task, run)
 
 

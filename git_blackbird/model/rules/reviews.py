@@ -51,13 +51,10 @@ class ReviewGate(NamedTuple):
         return GateState.OPEN if allows_done(review) else GateState.FAILING
 
     def blocks(self, tasks: Mapping[TaskId, Task], parent: Task) -> bool:
-        """Whether a parent stored as ``done`` may not stay so: a later review of ours failed it.
-
-        What the Go program marked ``done`` despite its own review stays.
-        """
+        """Whether a parent stored as ``done`` may not stay so: a later review failed it."""
         history = self.histories.get(parent.id, NO_HISTORY)
         review = latest_verdict(history)
-        if not self.is_on or history.faults or review is None or allows_done(review) or not review.is_ours:
+        if not self.is_on or history.faults or review is None or allows_done(review):
             return False
         return current_review(tasks, parent, history) is review
 

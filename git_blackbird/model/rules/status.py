@@ -10,23 +10,10 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, open_histories
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, with_status
-from git_blackbird.model.entities.run import OPEN_DECISIONS, SUPERSEDED_BY_UNAVAILABLE, Run
+from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
-
-_LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
-
-
-def determines_status(run: Run, task: Task) -> bool:
-    """Whether a record determines its task's status.
-
-    Ours always do. In a repository from the Go program, its plan counts, unless it marked a task done
-    although the decision on its run is still pending.
-    """
-    if run.is_ours:
-        return True
-    return run.decision_state in OPEN_DECISIONS and task.status in _LEFT_BY_GO
 
 
 def derive_leaf(task: Task, history: History) -> Status:
@@ -37,7 +24,7 @@ def derive_leaf(task: Task, history: History) -> Status:
     if history.faults:
         return task.status
     latest, newest = history.latest, history.newest
-    if latest is not None and determines_status(latest, task):
+    if latest is not None:
         return latest.task_status
     void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
     return Status.TODO if void and task.status == Status.IN_PROGRESS else task.status

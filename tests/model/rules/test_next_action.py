@@ -1,6 +1,5 @@
 """DESIGN.md 5: what is due, in its order."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -173,19 +172,6 @@ def test_tasks_of_another_branch_block_nothing() -> None:
     runs = histories(pending(1, "elsewhere"), requested(2, "elsewhere2"), run(3, RunStatus.PAUSED, "else3"))
     assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
     assert pending_items(PlanState(PLAN, runs)) == ()
-
-
-@pytest.mark.parametrize("stored", list(Status))
-@pytest.mark.parametrize("make", [pending, requested])
-def test_w6_a_decision_the_go_program_left_is_due_unless_its_task_was_reset(
-    stored: Status, make: Callable[..., Run]
-) -> None:
-    left = make(1, "a", recorder=None)
-    plan = plan_of(task("a", stored))
-    was_reset = stored in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
-    due = next_action(PlanState(plan, histories(left)), CallScope())
-    assert isinstance(due, PendingDecision | ApplyChangeRequest) != was_reset
-    assert (pending_items(PlanState(plan, histories(left))) == ()) == was_reset
 
 
 def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:

@@ -89,19 +89,6 @@ def test_a_reviewers_run_says_nothing(kind: RunType) -> None:
     assert derive_leaf(task("t"), history(run(1), review)) == DONE
 
 
-@pytest.mark.parametrize(("run_status", "decision", "expected"), TABLE)
-@pytest.mark.parametrize("stored", list(Status))
-def test_the_go_programs_plan_stands_but_for_open_decisions(
-    stored: Status, run_status: RunStatus, decision: DecisionState | None, expected: Status
-) -> None:
-    theirs = run(1, run_status, decision_state=decision, recorder=None)
-    is_open = decision in {DecisionState.PENDING, DecisionState.CHANGES_REQUESTED}
-    was_left_so = stored in {DONE, FAILED, WAITING, IN_PROGRESS}
-    assert derive_leaf(task("t", stored), history(theirs)) == (
-        expected if is_open and was_left_so else stored
-    )
-
-
 def test_nothing_is_derived_beside_a_record_that_cannot_be_read() -> None:
     unsure = History((run(1, RunStatus.FAILED),), (RecordError("runs/t/x.json", "is empty"),))
     assert derive_leaf(task("t", DONE), unsure) == DONE
