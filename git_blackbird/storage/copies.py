@@ -96,12 +96,12 @@ class Copies:
     def foreign_feedback(self, task_id: TaskId) -> bytes | None:
         """Return the content of a file of feedback from elsewhere; None if there is none."""
         record = self._paths.feedback_file(task_id)
-        copy = self._paths.copy_of(record)
-        if record.exists():
+        copy = self._copies_in(record.parent).get(record.name)
+        if record.exists() or copy is None or copy.size > MAX_FOREIGN_BYTES:
             return None
         try:
-            with opened_below(self._paths.state_root, copy.parent) as folder:
-                return load_in(folder, copy.name)
+            with opened_below(self._paths.state_root, self._paths.copy_of(record.parent)) as folder:
+                return load_in(folder, record.name)
         except OSError:
             return None
 
@@ -190,7 +190,9 @@ class Copies:
         for name, file in sorted(own.items()):
             if name not in copies:
                 yield StaleCopy(self._shown(records / name), _REMOVED)
-            elif copies[name] != file and not self._is_same(records / name):
+            elif copies[name] != file and not (
+                copies[name].size == file.size and self._is_same(records / name)
+            ):
                 yield StaleCopy(self._shown(records / name), _CHANGED)
 
     def _is_same(self, record: Path) -> bool:
