@@ -127,3 +127,18 @@ def test_the_top_may_be_reached_through_a_link(made: Path, tmp_path: Path) -> No
     (tmp_path / "way").symlink_to(made)
     assert write(tmp_path / "way", before, after) == {}
     assert (made / "y").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_an_empty_folder_is_not_in_the_way(made: Path, is_empty: bool) -> None:
+    before, after = trees_of(made)
+    (made / "new/deep/z").mkdir(parents=True)
+    if not is_empty:
+        (made / "new/deep/z/mine").write_text("mine\n")
+    refused = write(made, before, after)
+    if is_empty:
+        assert refused == {}
+        assert (made / "new/deep/z").read_text() == "new\n"
+    else:
+        assert refused[b"new/deep/z"] == "a folder with other files is in its place"
+        assert (made / "new/deep/z/mine").read_text() == "mine\n"

@@ -45,7 +45,8 @@ def _obstacle(
         return _IGNORED
     if path not in removed and target.is_dir() and not target.is_symlink():
         inside = set(_files_below(top, target))
-        if inside - removed or not inside:
+        is_empty = not any(target.iterdir())
+        if inside - removed or not (inside or is_empty):
             return _FOLDER
     if not (links or files or _is_writable([top, *folders])):
         return _READ_ONLY

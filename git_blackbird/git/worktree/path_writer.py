@@ -106,10 +106,10 @@ class PathWriter:
         place = folder if is_beside else None
         try:
             if not expected:
-                try:
-                    os.link(source, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
-                except FileExistsError:
-                    return _FOLDER if _is_folder(folder, name) else EDITED
+                # An empty folder is not in the way.
+                if _is_folder(folder, name) and not _is_removed(folder, name):
+                    return _FOLDER
+                os.link(source, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
                 return None
             _keep_permissions(source, place, expected[4])
             return _replace(source, place, name, folder, expected)
@@ -239,4 +239,15 @@ def _keep_permissions(source: bytes, place: int | None, old: int) -> None:
 
 
 def _is_folder(folder: int, name: bytes) -> bool:
-    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _is_removed(folder: int, name: bytes) -> bool:
+    """Remove a folder if it is empty; return whether it was."""
+    with contextlib.suppress(OSError):
+        os.rmdir(name, dir_fd=folder)
+        return True
+    return False
