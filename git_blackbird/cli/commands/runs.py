@@ -208,6 +208,7 @@ def _settle_foreign(
     for run, status in taken:
         state = "" if status is None else f"; {run.task_id} is {status}"
         call.print(f"{verb} run {run.id} of {run.task_id}{state}")
+    call.data("runs:TakenOverOutput", taken)
     if not taken:
         call.print("no task stands still for what was done elsewhere")
     return ExitCode.OK

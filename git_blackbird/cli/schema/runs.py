@@ -50,6 +50,20 @@ class RunsOutput(DataOutput, schema_name="runs"):
     strays: tuple[str, ...] = field("Paths of files among the records that are none.")
 
 
+class TakenOverRun(View):
+    """A run that was taken over, or of which a decision was taken or dropped."""
+
+    task: TaskId = field("Its task.", "run.task_id")
+    run: RunId = field("The run.", "run.id")
+    status: Status | None = field("The status of the task now; null where it is not in the plan.")
+
+
+class TakenOverOutput(DataOutput, schema_name="runs-accept"):
+    """What `runs --accept` took over, or `runs --reject-copy` dropped."""
+
+    runs: tuple[TakenOverRun, ...] = field("The runs.", using=tuple)
+
+
 class OneRunOutput(DataOutput, schema_name="runs-one"):
     """One run in full."""
 
