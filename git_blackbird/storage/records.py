@@ -293,6 +293,14 @@ def _is_named_by_start(entry: Found) -> bool:
     return isinstance(entry, Run) and entry.id[:_STAMP_DIGITS] == _stamp(entry.sort_key[0] // _MILLISECOND)
 
 
+def is_misnamed(run: Run, now: int) -> bool:
+    """Whether this program can have given a run's id, but not at the time at which the run began.
+
+    Of our own records the names are in the order of time. ``now`` is in nanoseconds since 1970.
+    """
+    return _is_own(f"{run.id}{ENDING}", _own_ids(now)) and not _is_named_by_start(run)
+
+
 def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
     """Return the records of one folder; the start of each is in its id, or else the time of its file.
 

@@ -159,3 +159,13 @@ def test_feedback_that_it_left_goes_into_the_session(trial: Trial) -> None:
     trial.expect(1, "execute", "a", "--no-input")
     trial.expect(3, "resume", "a", "--no-input")
     assert "Add the test." in (trial.repo / "told").read_text()
+
+
+def test_one_that_did_not_begin_when_its_id_says_is_not_taken_over(trial: Trial) -> None:
+    """Names of our own records are in the order of time: of many only the last is read."""
+    trial.expect(3, "execute", "a", "--no-input")
+    go = Go(trial.repo)
+    go.run("01a2000000000002", "a", "success", startedAt=LATER, decision_state="approved_continue")
+    said = trial.expect(1, "runs", "--accept", "--all")
+    assert "run 01a2000000000002 of a did not begin when its id says" in said
+    assert [record["decision_state"] for record in trial.records("a")] == ["pending"]

@@ -26,6 +26,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
+from git_blackbird.storage.records import is_misnamed
 from git_blackbird.storage.store import Transaction
 
 _TAKEN = frozenset({RunType.EXECUTE, RunType.REVIEW, RunType.MANUAL})
@@ -48,7 +49,7 @@ def accept_foreign(workspace: Workspace, task_id: str, named: str) -> TakenOver:
     with workspace.transaction() as transaction:
         history = _history(workspace, task_id)
         run = _find(task_id, named, (*history.beside.decided, *history.beside.foreign))
-        return _settled(workspace, transaction, [_take(workspace, transaction, history, run)])[0]
+        return _saved(workspace, transaction, [_taken(workspace, history, run)])[0]
 
 
 def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
@@ -59,11 +60,11 @@ def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
     workspace.environment.forbid_agents(_ACCEPT)
     with workspace.transaction() as transaction:
         taken = [
-            _take(workspace, transaction, history, run)
+            _taken(workspace, history, run)
             for _, history in sorted(transaction.state().open_histories.items())
             for run in (*history.beside.decided, *_newer(history))
         ]
-        return _settled(workspace, transaction, taken)
+        return _saved(workspace, transaction, taken)
 
 
 def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
@@ -96,7 +97,9 @@ def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
         workspace.environment.forbid_agents(_ACCEPT)
         if feedback is not None:
             transaction.save_feedback(TaskId(task_id), feedback)
-        return _take(workspace, transaction, history, run)
+        taken = _taken(workspace, history, run)
+        transaction.save_run(taken)
+        return taken
 
 
 def _history(workspace: Workspace, task_id: str) -> History:
@@ -121,19 +124,24 @@ def _newer(history: History) -> Iterator[Run]:
         yield from (run for run in history.beside.foreign if run.sort_key > history.recent[-1].sort_key)
 
 
-def _take(workspace: Workspace, transaction: Transaction, history: History, run: Run) -> Run:
+def _taken(workspace: Workspace, history: History, run: Run) -> Run:
+    """Return what is recorded of a run from elsewhere, or of one of ours that was decided on there.
+
+    Raises RequestError for what cannot be taken over, LockedError.
+    """
     require_unclaimed(workspace, run.task_id)
     ours = history.find(run.id)
-    taken = _block_of(run) if ours is None else _decided_as(workspace, ours, run)
-    transaction.save_run(taken)
-    return taken
-
-
-def _block_of(run: Run) -> Run:
-    """Return the Go program's fields of a run from elsewhere. Raises RequestError for what it cannot be."""
-    if run.status is RunStatus.RUNNING or run.run_type not in _TAKEN:
-        what = "has not ended" if run.status is RunStatus.RUNNING else "is the review of a change"
-        raise RequestError(f"run {run.id} of {run.task_id} {what}: it counts only where it was made")
+    if ours is not None:
+        return _decided_as(workspace, ours, run)
+    fault = None
+    if run.status is RunStatus.RUNNING:
+        fault = "has not ended"
+    elif run.run_type not in _TAKEN:
+        fault = "is the review of a change"
+    elif is_misnamed(run, workspace.environment.now()):
+        fault = "did not begin when its id says"
+    if fault is not None:
+        raise RequestError(f"run {run.id} of {run.task_id} {fault}: it counts only where it was made")
     return run.taken_over()
 
 
@@ -149,6 +157,12 @@ def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
             terminal_reason=TerminalReason.REJECTED if is_rejected else ours.terminal_reason,
         )
     )
+
+
+def _saved(workspace: Workspace, transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+    for run in taken:
+        transaction.save_run(run)
+    return _settled(workspace, transaction, taken)
 
 
 def _settled(workspace: Workspace, transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
