@@ -15,7 +15,7 @@ from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.controller.cluster.ordering import NotSentError, send_base, submit
-from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, RunRefs, read_step
+from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, read_step
 from git_blackbird.controller.cluster.results import UnreadableEndError, fetch_end
 from git_blackbird.controller.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
@@ -101,7 +101,6 @@ class _Follower:
         self._hurry = hurry
         self._wake = asyncio.Event()
         self._is_interrupted = False
-        self._refs = RunRefs.of(remote.run.id)
         self._began = asyncio.get_running_loop().time()
         self._logs: dict[str, int] = {}
         self._future: Future[Any] | None = None
