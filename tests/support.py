@@ -12,6 +12,7 @@ from pathlib import Path
 import pygit2
 
 from git_blackbird.model.config.config import Config, Value, with_value
+from git_blackbird.model.entities.run import Run
 
 PATIENCE_SECONDS = 120.0
 _USUAL_CONFIG = {
@@ -41,6 +42,11 @@ def run_trees(repo: Path, run_id: str) -> tuple[str | None, str | None]:
     entries = git(repo, "ls-tree", name).splitlines() if name else ()
     kept = {entry.partition("\t")[2]: entry.split()[2] for entry in entries}
     return kept.get("base"), kept.get("head")
+
+
+def hold_none(_run: Run, _trees: frozenset[str]) -> frozenset[str]:
+    """Hold nothing, for records that name trees which no repository has."""
+    return frozenset()
 
 
 def examples(usual: int) -> int:

@@ -30,7 +30,7 @@ from git_blackbird.storage.files import (
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import OVERVIEW_NAME, Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
-from git_blackbird.storage.record_file import record_path, render_record
+from git_blackbird.storage.record_file import parse_record, record_path, render_record
 from git_blackbird.storage.records import RunStore, noop
 
 BROKEN_BY_AGENT = (
@@ -38,12 +38,16 @@ BROKEN_BY_AGENT = (
     "or by the next `git blackbird execute`"
 )
 
+Hold = Callable[[Run, frozenset[str]], frozenset[str]]
+"""Lets the reference of a run hold trees, and returns those that are not there."""
+
 
 class Store:
     """Reads take no lock; a transaction holds the store lock for its milliseconds. Threads may share one."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, hold: Hold) -> None:
         self.paths = paths
+        self.hold = hold
         self.copies = Copies(paths)
         self.records = RunStore(paths, self.copies)
         self.feedback = FeedbackStore(paths, self.copies)
@@ -190,10 +194,28 @@ class Transaction:
                 self._back_up(data)
 
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only, then its copy. Raises SaveError."""
+        """Save a run's record, readable by its owner only, then its copy.
+
+        The trees that it names are held by the reference of its run from before that.
+        Raises SaveError, UnusableError for a tree that is not there.
+        """
         path = record_path(self._paths, run)
+        self._hold_trees(run, path)
         write_atomic(self._paths, path, render_record(run), mode=0o600)
         self._store.copies.write(path)
+
+    def _hold_trees(self, run: Run, path: Path) -> None:
+        """Have git keep what the record names, and what it names until it is replaced."""
+        try:
+            stored = parse_record(path.name, run.task_id, path.read_bytes()).named_trees
+        except (OSError, ValueError):
+            stored = frozenset()
+        added = run.named_trees - stored
+        if added and (lost := added & self._store.hold(run, run.named_trees | stored)):
+            raise UnusableError(
+                f"the record of run {run.id} was not saved: the tree {min(lost)} that it names is gone",
+                hint="git fsck says what else is",
+            )
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.

@@ -20,6 +20,7 @@ from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
+from tests.support import hold_none
 
 GOLDEN = Path(__file__).with_name("golden")
 UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
@@ -115,7 +116,7 @@ def program(
 
 
 def store_at(repo: Path) -> Store:
-    return Store(Paths(repo, repo / ".git" / "blackbird"))
+    return Store(Paths(repo, repo / ".git" / "blackbird"), hold_none)
 
 
 def save(repo: Path, tasks: Sequence[Task], runs: Sequence[Run] = ()) -> None:

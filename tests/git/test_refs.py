@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.worktree.saved_trees import delete_our_refs, save_run_ref
+from git_blackbird.git.worktree.saved_trees import delete_our_refs, hold_trees
 from tests.git.support import found, tree_of
 from tests.support import commit, git, run_trees, write
 
@@ -14,11 +14,11 @@ def test_a_runs_trees_are_kept_and_named(repo: Path) -> None:
     there = found(repo)
     commit(repo, {"file": "one\n"})
     base = tree_of(repo)
-    save_run_ref(there, RUN, base, None)
+    hold_trees(there, RUN, {"base": base, "head": None}, ())
     assert run_trees(repo, RUN) == (base, None)
     write(repo, {"file": "two\n"})
     head = tree_of(repo)
-    save_run_ref(there, RUN, base, head)
+    hold_trees(there, RUN, {"base": base, "head": head}, ())
     assert run_trees(repo, RUN) == (base, head)
     name = f"refs/blackbird/runs/{RUN}"
     assert git(repo, "diff", "--numstat", f"{name}:base", f"{name}:head") == "1\t1\tfile"
@@ -35,7 +35,7 @@ def test_a_runs_trees_are_kept_and_named(repo: Path) -> None:
 def test_the_empty_tree_can_be_kept(repo: Path) -> None:
     there = found(repo)
     base = tree_of(repo)
-    save_run_ref(there, RUN, base, base)
+    hold_trees(there, RUN, {"base": base, "head": base}, ())
     assert run_trees(repo, RUN) == (base, base)
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
 
@@ -44,7 +44,7 @@ def test_a_linked_worktree_shares_them(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"file": "x"})
     git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
     base = tree_of(tmp_path / "linked")
-    save_run_ref(found(tmp_path / "linked"), RUN, base, None)
+    hold_trees(found(tmp_path / "linked"), RUN, {"base": base, "head": None}, ())
     assert run_trees(repo, RUN) == (base, None)
 
 
@@ -52,4 +52,4 @@ def test_a_reference_that_cannot_be_written_is_told(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {f".git/refs/blackbird/runs/{RUN}.lock": ""})
     with pytest.raises(UnusableError, match=r"Unable to create .*\.lock': File exists"):
-        save_run_ref(found(repo), RUN, base, None)
+        hold_trees(found(repo), RUN, {"base": base, "head": None}, ())

@@ -17,6 +17,7 @@ from git_blackbird.storage.copies import MAX_FOREIGN_FILES, move_log
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.storage.building import make_layout
+from tests.support import hold_none
 
 T = TaskId("t1")
 
@@ -36,7 +37,7 @@ def paths(tmp_path: Path) -> Paths:
 
 
 def save(paths: Paths, *runs: Run) -> Store:
-    store = Store(paths)
+    store = Store(paths, hold_none)
     with store.transaction() as transaction:
         for run in runs:
             transaction.save_run(run)
@@ -56,7 +57,7 @@ def bring(paths: Paths, run: Run) -> Path:
 
 
 def history(paths: Paths) -> History:
-    return Store(paths).records.history(T)
+    return Store(paths, hold_none).records.history(T)
 
 
 def shown(paths: Paths, run: Run) -> str:
@@ -115,7 +116,7 @@ def test_what_is_from_elsewhere_is_history(paths: Paths) -> None:
     bring(paths, later)
     found = history(paths)
     assert (found.runs, found.beside.foreign, found.faults) == ((), (later,), ())
-    assert Store(paths).records.histories() == {}
+    assert Store(paths, hold_none).records.histories() == {}
 
 
 def test_one_that_is_older_than_ours_is_history_too(paths: Paths) -> None:

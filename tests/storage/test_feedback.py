@@ -19,6 +19,7 @@ from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, has_state, remove, remove_state
 from tests.storage.building import ODD, STAMP, all_files, make_layout
+from tests.support import hold_none
 
 A, B = TaskId("a"), TaskId("b")
 LATER = "2026-01-02T00:00:00Z"
@@ -54,12 +55,12 @@ def put(paths: Paths, name: str, content: bytes | dict[str, Any]) -> Path:
 
 
 def save(paths: Paths, task_id: TaskId, feedback: Feedback) -> None:
-    with Store(paths).transaction() as transaction:
+    with Store(paths, hold_none).transaction() as transaction:
         transaction.save_feedback(task_id, feedback)
 
 
 def drop(paths: Paths, task_id: TaskId) -> None:
-    with Store(paths).transaction() as transaction:
+    with Store(paths, hold_none).transaction() as transaction:
         transaction.drop_feedback(task_id)
 
 
@@ -212,7 +213,7 @@ def test_a_file_where_the_folder_should_be_is_told(paths: Paths) -> None:
 
 
 def test_the_state_holds_what_is_owed(paths: Paths) -> None:
-    store = Store(paths)
+    store = Store(paths, hold_none)
     with store.transaction() as transaction:
         transaction.save_plan(Plan())
         assert transaction.state() == PlanState(Plan(), {})

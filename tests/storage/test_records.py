@@ -23,7 +23,7 @@ from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout, read_record
-from tests.support import examples
+from tests.support import examples, hold_none
 
 T = TaskId("t1")
 GO_ID = "9f86d081884c7d65"
@@ -199,7 +199,7 @@ def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Pat
     record = GO_RECORD | UNKNOWN
     found = read_record(put(paths, record), T)
     assert isinstance(found, Run)
-    with Store(paths).transaction() as transaction:
+    with Store(paths, hold_none).transaction() as transaction:
         transaction.save_run(found.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
@@ -300,7 +300,7 @@ def test_w21_an_id_that_would_leave_its_folder_has_no_records(paths: Paths, name
         RunStore(paths).history(TaskId(name))
     with (
         pytest.raises(UnusableError, match="cannot name a folder"),
-        Store(paths).transaction() as transaction,
+        Store(paths, hold_none).transaction() as transaction,
     ):
         transaction.save_run(ours().model_copy(update={"task_id": TaskId(name)}))
     assert list(paths.state_root.rglob("*.json")) == []
@@ -326,7 +326,7 @@ def test_runs_come_in_the_order_of_their_start_not_of_their_ids(paths: Paths) ->
 def test_a_record_is_for_its_owner_only(paths: Paths) -> None:
     old = os.umask(0)
     try:
-        with Store(paths).transaction() as transaction:
+        with Store(paths, hold_none).transaction() as transaction:
             transaction.save_run(ours())
     finally:
         os.umask(old)

@@ -11,19 +11,20 @@ import pytest
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task, new_task, with_status
-from git_blackbird.model.entities.run import RECORDER, Run
+from git_blackbird.model.entities.run import RECORDER, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, render_plan
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, all_files, make_layout
+from tests.support import hold_none
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(make_layout(tmp_path))
+    return Store(make_layout(tmp_path), hold_none)
 
 
 def task(name: str) -> Task:
@@ -43,10 +44,11 @@ from pathlib import Path
 from git_blackbird.model.entities.plan import new_task
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
+from tests.support import hold_none
 
 
 def add(writer):
-    store = Store(Paths(Path(sys.argv[1]), Path(sys.argv[2])))
+    store = Store(Paths(Path(sys.argv[1]), Path(sys.argv[2])), hold_none)
     store.plan()
     os.close(going)
     os.read(waiting, 1)
@@ -79,7 +81,7 @@ def test_w17_twenty_writers_at_once_lose_nothing(store: Store) -> None:
 
 def test_a_transaction_sees_what_others_wrote_before_it(store: Store) -> None:
     put(store, "a")
-    other = Store(store.paths)
+    other = Store(store.paths, hold_none)
     assert set(other.plan().tasks) == {"a"}
     put(store, "a", "b")
     with other.transaction() as transaction:
@@ -188,7 +190,7 @@ def test_a_worktree_is_two_places(tmp_path: Path) -> None:
     root = tmp_path / "a root"
     root.mkdir()
     paths = Paths(root, tmp_path / "private")
-    put(Store(paths), "a")
+    put(Store(paths, hold_none), "a")
     assert all_files(root) == ["blackbird.plan.json"]
     assert all_files(paths.private) == ["store.lock"]
 
@@ -208,3 +210,26 @@ def test_a_key_that_stands_twice_is_read_but_not_written_over(store: Store) -> N
     with store.transaction() as transaction:
         transaction.save_plan(transaction.plan().replaced(task("b")))
     assert set(store.plan().tasks) == {"a", "b"}
+
+
+def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
+    paths, tree, wanted = make_layout(tmp_path), "a" * 40, list[frozenset[str]]()
+
+    def lose(_run: Run, trees: frozenset[str]) -> frozenset[str]:
+        wanted.append(trees)
+        return trees
+
+    fields = {"id": "9f86d081884c7d65", "taskId": "a", "startedAt": STAMP, "status": "success"}
+    known = Run.from_value({**fields, "base_tree": tree})
+    with Store(paths, hold_none).transaction() as transaction:
+        transaction.save_run(known)
+    before = all_files(paths.private)
+    with Store(paths, lose).transaction() as transaction:
+        # Of what it names already nothing is asked: that was kept, and is the user's to drop.
+        transaction.save_run(known)
+        assert wanted == []
+        with pytest.raises(UnusableError, match=f"the tree {'b' * 40} that it names is gone"):
+            transaction.save_run(known.with_fields(RunFields(head_tree="b" * 40)))
+    assert wanted == [frozenset({tree, "b" * 40})]
+    assert all_files(paths.private) == before
+    assert Store(paths, hold_none).records.history(TaskId("a")).runs == (known,)

@@ -52,7 +52,7 @@ def runs_elsewhere(
     Other worktrees are those besides the one whose plan this is, also where a task works in its own.
     """
     for top, git_dir in other_worktrees(workspace.home):
-        store = Store(Paths(top, git_dir / workspace.repo.private_dir.name))
+        store = Store(Paths(top, git_dir / workspace.repo.private_dir.name), workspace.store.hold)
         try:
             if not store.paths.runs.is_dir():
                 continue

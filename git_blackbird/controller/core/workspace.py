@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
@@ -181,7 +182,13 @@ def open_workspace(
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers([*given, *flags], problems)
-    return Workspace(environment, repo, Store(paths), settings, no_input)
+    return Workspace(environment, repo, Store(paths, partial(_hold, repo)), settings, no_input)
+
+
+def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
+    from git_blackbird.git.worktree.saved_trees import hold_trees  # noqa: PLC0415  # reading needs none
+
+    return hold_trees(repo, run.id, {"base": run.base_tree, "head": run.head_tree}, trees)
 
 
 def _require_no_task(repo: Repository) -> None:

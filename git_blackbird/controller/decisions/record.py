@@ -39,7 +39,6 @@ from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
@@ -327,8 +326,6 @@ def _save(
         if commit is not None:
             # That it could not be committed when it landed is over.
             decided = decided.with_fields(RunFields(landing_reason=None))
-        if run.worktree is not None and pair is not None and pair != run.change_elsewhere:
-            save_run_ref(workspace.repo, run.id, *pair, "decisions")
         if decision.comments:
             decided = decided.with_fields(RunFields(review_comments=decision.comments))
         transaction.save_run(decided)

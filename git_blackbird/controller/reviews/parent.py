@@ -22,7 +22,6 @@ from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.incoming.review_answer import (
     ParentVerdict,
     build_review_schema,
@@ -138,8 +137,6 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
 
 def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
     """Write the record, then the plan, under one lock, if the children are still as they were."""
-    if run.base_tree is not None:
-        save_run_ref(workspace.repo, run.id, run.base_tree, run.base_tree)
     remember_config(workspace)
     with workspace.transaction() as transaction:
         if present_signature(transaction.plan(), order.parent) != order.signature:

@@ -14,7 +14,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, run_agent, scratch_dir
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
-from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
+from git_blackbird.git.worktree.saved_trees import checkout_tree
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
@@ -123,7 +123,6 @@ def verify_unchanged(context: RunContext, run: Run) -> str | None:
         warn(context.ui, text, run.task_id)
         return None
     if tree != run.base_tree:
-        save_run_ref(context.workspace.repo, run.id, run.base_tree or tree, tree)
         text = f"the worktree changed while {run.task_id} was reviewed"
         warn(context.ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id} --diff"))
     return tree

@@ -25,7 +25,6 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import Carrier, compose_change, submodule_changes
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
@@ -255,7 +254,6 @@ def _worktree_base(workspace: Workspace, run: Run, pair: TreePair, own: TreePair
 
 
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
-    save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
     before, after = run.base_submodules or {}, submodules(workspace)
     inside = submodule_changes(workspace.repo, own.pair, before, after)
     beside = Summary(outside=own.outside, submodules=inside)

@@ -22,7 +22,6 @@ from git_blackbird.git.hooks.task_commits import (
     parse_name,
 )
 from git_blackbird.git.worktree.log import read_commits
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.places import HIDDEN
@@ -149,7 +148,6 @@ def _record(
     else:
         run, is_pending = amended, amended.is_pending
     run = run.with_fields(_fields(workspace, work, is_pending=is_pending))
-    save_run_ref(workspace.repo, run.id, *work.committed.pair)
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)

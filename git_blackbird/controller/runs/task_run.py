@@ -40,7 +40,6 @@ from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
@@ -200,10 +199,6 @@ class _TaskRun:
     def _record(self, run: Run) -> None:
         """Write record, then plan, under one lock; whether the task may start is judged under it too."""
         workspace, is_new = self._context.workspace, self._instruction.resumes is None
-        assert run.base_tree is not None  # noqa: S101  # set where the record was made
-        save_run_ref(workspace.repo, run.id, run.base_tree, None)
-        if run.worktree_base not in {None, run.base_tree}:
-            save_run_ref(workspace.repo, run.id, run.worktree_base or "", None, "bases")
         remember_config(workspace)
         with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
             state = transaction.state_of(run.task_id)

@@ -22,47 +22,48 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
-Purpose = Literal[
-    "runs", "undo", "landing", "landing-merge", "landing-change", "worktrees", "bases", "decisions"
-]
-# How the entries of the tree that a run's one reference is at begin.
+Purpose = Literal["undo", "landing", "landing-merge", "landing-change", "worktrees"]
+# How the entries for a purpose begin, in the tree that a run's one reference is at.
 _PREFIXES: dict[Purpose, bytes] = {
-    "runs": b"",
     "worktrees": b"",
     "undo": b"undo-",
     "landing": b"landing-",
     "landing-merge": b"merge-",
     "landing-change": b"merged-",
-    "bases": b"began-",
-    "decisions": b"decided-",
 }
 
 
-def save_run_ref(
-    repo: Repository, run_id: str, base: str, head: str | None, purpose: Purpose = "runs"
-) -> None:
+def hold_trees(
+    repo: Repository, run_id: str, ends: Mapping[str, str | None], others: Collection[str]
+) -> frozenset[str]:
+    """Let the reference of a run hold the trees of its record: ``ends`` by name, ``others`` by id.
+
+    Those for other purposes stay. Return the trees that are not there. Raises UnusableError if the repository
+    cannot be written.
+    """
+    trees, ref = TreeStore(repo), _name(run_id)
+    named = {name.encode(): oid for name, oid in ends.items() if oid is not None}
+    wanted = {**{oid.encode(): oid for oid in {*others} - {*named.values()}}, **named}
+    there = {name: TreeEntry(DIRECTORY, oid) for name, oid in wanted.items() if oid in trees}
+    kept = {name: entry for name, entry in _held(repo, trees, ref).items() if b"-" in name}
+    _point(repo, ref, trees.save({**kept, **there}))
+    return frozenset(oid for name, oid in wanted.items() if name not in there)
+
+
+def save_run_ref(repo: Repository, run_id: str, base: str, head: str, purpose: Purpose) -> None:
     """Let the one reference of a run hold two trees more, in the place of those for the same purpose.
 
-    ``head`` is None while the run is at work. Those for ``undo`` and ``landing`` are the user's worktree
-    before and after that; for ``landing-merge`` the same of one that was sent back, for ``landing-change``
-    the change that was merged for it; for ``bases`` what the
-    change of a task began with in a worktree of its own; for ``decisions`` the change that was decided on, if
-    that is another than the run's. For ``worktrees`` the id is that of the worktree's
-    removal, and both are what it was then.
+    Those for ``undo`` and ``landing`` are the user's worktree before and after that; for ``landing-merge``
+    the same of one that was sent back, for ``landing-change`` the change that was merged for it. For
+    ``worktrees`` the id is that of the worktree's removal, and both are what it was then.
     Raises UnusableError for a tree that is not there, and if the repository cannot be written.
     """
-    trees, prefix = TreeStore(repo), _PREFIXES[purpose]
-    pair = {prefix + b"base": base, **({} if head is None else {prefix + b"head": head})}
-    for oid in pair.values():
+    trees, prefix, name = TreeStore(repo), _PREFIXES[purpose], _name(run_id, purpose)
+    for oid in (base, head):
         if oid not in trees:
             raise UnusableError(f"the tree {oid} of run {run_id} is gone", hint="git fsck says what else is")
-    others = {
-        name: entry
-        for name, entry in _held(repo, trees, _name(run_id, purpose)).items()
-        if name not in {prefix + b"base", prefix + b"head"}
-    }
-    added = {name: TreeEntry(DIRECTORY, oid) for name, oid in pair.items()}
-    _point(repo, _name(run_id, purpose), trees.save({**others, **added}))
+    pair = {prefix + b"base": TreeEntry(DIRECTORY, base), prefix + b"head": TreeEntry(DIRECTORY, head)}
+    _point(repo, name, trees.save({**_held(repo, trees, name), **pair}))
 
 
 def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
@@ -138,7 +139,7 @@ def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
     return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
 
 
-def _name(run_id: str, purpose: Purpose) -> str:
+def _name(run_id: str, purpose: Purpose | None = None) -> str:
     family = "worktrees" if purpose == "worktrees" else "runs"
     return f"{_OURS}{family}/{run_id}"
 

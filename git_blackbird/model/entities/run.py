@@ -408,6 +408,18 @@ class Run(RunFields):
         return TreePair(self.base_tree, self.head_tree)
 
     @property
+    def named_trees(self) -> frozenset[str]:
+        """Every tree that the record names: the reference of its run holds them."""
+        checks = (self.check, self.landing_check)
+        pairs = (self.decided_trees or {}, self.landing_trees or {})
+        trees = (
+            *(self.base_tree, self.head_tree, self.worktree_base),
+            *(check.tree for check in checks if check is not None),
+            *(tree for pair in pairs for tree in pair.values()),
+        )
+        return frozenset(tree for tree in trees if tree is not None)
+
+    @property
     def has_changed_files(self) -> bool:
         """Whether there are snapshots at both ends of the run, and they differ."""
         return self.tree_pair is not None and not self.tree_pair.is_empty

@@ -19,7 +19,6 @@ from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.landing import Landing, land, merge_change
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import LandingState, Run, RunFields, RunStatus
 from tests.controller.killing import run_killed
@@ -172,7 +171,6 @@ class Story:
             landing=LandingState.DUE,
         )
         run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).with_fields(fields)
-        save_run_ref(self.workspace.repo, run.id, base, head)
         with self.workspace.transaction() as transaction:
             transaction.save_run(run)
         self.runs.append(run)
