@@ -11,8 +11,12 @@ import git_blackbird
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree import path_writer
-from git_blackbird.git.worktree.path_writer import PathWriter, signature_of
+from git_blackbird.git.worktree.obstacles import IGNORED, find_obstacles
+from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature_of
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.entities.change import TreePair
 from tests.support import commit, git
 
 PACKAGE = Path(git_blackbird.__file__).parent
@@ -142,3 +146,49 @@ def test_an_empty_folder_is_not_in_the_way(made: Path, is_empty: bool) -> None:
     else:
         assert refused[b"new/deep/z"] == "a folder with other files is in its place"
         assert (made / "new/deep/z/mine").read_text() == "mine\n"
+
+
+def test_a_file_that_the_snapshot_does_not_have_is_not_written_over(made: Path) -> None:
+    before, after = trees_of(made)
+    (made / "new/deep").mkdir(parents=True)
+    (made / "new/deep/z").write_text("mine\n")
+    assert write(made, before, after)[b"new/deep/z"] == IGNORED
+    assert (made / "new/deep/z").read_text() == "mine\n"
+
+
+def test_a_folder_that_became_a_repository_is_not_entered(made: Path, tmp_path: Path) -> None:
+    opened, new = discover(made, dict(os.environ)), tmp_path / "new"
+    new.write_text("new\n")
+    (tmp_path / "private").mkdir()
+    git(made / "dir", "init", "-q")
+    with PathWriter(opened, tmp_path / "private") as writer:
+        assert writer.write(b"dir/x", new, signature_of(made / "dir/x")) == NESTED
+        assert writer.write(b"dir/deeper/x", new, ()) == NESTED
+        assert writer.write(b"dir/x", None, signature_of(made / "dir/x")) == NESTED
+    assert sorted(path.name for path in (made / "dir").iterdir()) == [".git", "x"]
+
+
+def test_where_names_fold_case_one_of_other_letters_is_renamed(made: Path, tmp_path: Path) -> None:
+    """Two names of one file are here what one file of two names is there."""
+    opened, new = discover(made, dict(os.environ)), tmp_path / "new"
+    before = git(made, "rev-parse", "HEAD^{tree}")
+    after = TreeStore(opened).edited(before, {b"y": None, b"Y": TreeStore(opened).entry(before, b"y")})
+    new.write_text("old\n")
+    (tmp_path / "private").mkdir()
+    (made / "Y").hardlink_to(made / "y")
+    expected = take_signatures(opened, [b"y", b"Y"])
+    assert find_obstacles(opened, TreePair(before, after), expected) == {}
+    with PathWriter(opened, tmp_path / "private") as writer:
+        assert writer.write(b"Y", new, expected[b"Y"]) is None
+        (made / "y").unlink()
+        (made / "y").hardlink_to(made / "Y")
+        assert writer.write(b"y", None, expected[b"y"]) is None
+    assert (made / "y").read_text() == "old\n"
+
+
+def test_what_is_on_its_way_to_its_place_is_in_no_snapshot(made: Path) -> None:
+    for name in (".blackbird-0123456789abcdef", "dir/.blackbird-0123456789abcdef", ".blackbird-mine"):
+        (made / name).write_text("x\n")
+    limits = SnapshotLimits()
+    tree = take_snapshot(discover(made, dict(os.environ)), limits=limits, hidden=HIDDEN).tree
+    assert git(made, "ls-tree", "-r", "--name-only", tree).split() == [".blackbird-mine", "dir/x", "y"]

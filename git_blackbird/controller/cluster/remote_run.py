@@ -48,7 +48,7 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
+from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_all_paths
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.agent_io import RightsQuestion
@@ -270,11 +270,11 @@ def _logs(workspace: Workspace, order: RunOrder) -> LogFiles:
 def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     """Bring the task's worktree to the files that the agent is to find. Raises BlackbirdError."""
     repo, task_id, folder = workspace.repo, TaskId(order.request.task_id), _folder(workspace, order)
-    trees = TreeStore(repo)
     tree, parents = commit_parts(repo, order.base)
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo
-    if linked is not None and is_cut_off(linked):
+    # What an earlier run left there is on the remote; nobody else works there.
+    if linked is not None and (is_cut_off(linked) or not _is_brought_to(workspace, linked, tree)):
         remove_worktree(repo, linked)
         linked = None
     if linked is None:
@@ -282,14 +282,20 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
         linked = add_task_worktree(repo, task_id, folder)
         begin_checkout(linked, order.base)
         checkout_ended(linked)
-    else:
-        # What an earlier run left there is on the remote; nobody else works there.
-        now = snapshot(workspace.working_in(linked)).tree
-        expected = take_signatures(linked, trees.changed_paths(now, tree))
-        seconds = float(workspace.config.snapshot.timeout_seconds)
-        write_all_paths(linked, now, tree, expected, timeout_seconds=seconds)
     move_base(linked, parents[0] if parents else order.base, ())
     return linked
+
+
+def _is_brought_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
+    """Bring a worktree to a tree; return False where something is in the way, as an ignored file is."""
+    now = snapshot(workspace.working_in(linked)).tree
+    expected = take_signatures(linked, TreeStore(linked).changed_paths(now, tree))
+    try:
+        seconds = float(workspace.config.snapshot.timeout_seconds)
+        write_all_paths(linked, now, tree, expected, timeout_seconds=seconds)
+    except WriteBackError:
+        return False
+    return True
 
 
 def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree (DESIGN.md 13)."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from git_blackbird.controller.decisions.approval_commit import (
     wrong_branch,
 )
 from git_blackbird.controller.decisions.sent_back import block
-from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.changes import look_at
 from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
@@ -81,18 +80,17 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     for _ in range(_TRIES):
         # Taken before the snapshot: a later edit changes them.
         expected = take_signatures(repo, sorted(paths))
-        taken = snapshot(workspace, since=change.base)
-        before = taken.tree if attempt is None else before_attempt(repo, taken.tree, attempt)
+        now, unknown = look_at(workspace, [*filter(None, [change, attempt])], expected, change.base)
+        before = now if attempt is None else before_attempt(repo, now, attempt)
         merge = TreeMerge(change.head)
         if before != change.base:
             (merge,) = merge_trees(repo, change.base, [(before, change.head)])
-        paths = set(trees.changed_paths(taken.tree, merge.tree))
+        paths = set(trees.changed_paths(now, merge.tree))
         if paths <= expected.keys():
             expected = {path: expected[path] for path in paths}
-            left = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
-            left = {path: reason for path, reason in left.items() if path in expected}
-            left |= find_obstacles(repo.top, trees, TreePair(taken.tree, merge.tree), expected)
-            return Landing(taken.tree, before, merge, expected, left)
+            left = {path: reason for path, reason in unknown.items() if path in paths}
+            left |= find_obstacles(repo, TreePair(now, merge.tree), expected)
+            return Landing(now, before, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 

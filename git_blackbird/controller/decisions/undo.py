@@ -1,6 +1,5 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,13 +7,14 @@ from typing import NamedTuple
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.runs.changes import own_commits, snapshot
+from git_blackbird.controller.runs.changes import look_at, own_commits
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.log import commit_of_run, commits_in_head, find_commit
 from git_blackbird.git.worktree.merging import Merged, before_attempt, merge_changes, with_attempt
+from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
@@ -165,10 +165,11 @@ class _Undo:
         changes = self._changes(attempt)
         paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
         expected = take_signatures(repo, paths)
-        taken = snapshot(self.workspace, since=changes[0].base)
-        before = taken.tree
-        unread = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
-        merged = merge_changes(repo, before, changes, unread)
+        before, unknown = look_at(self.workspace, changes, expected, changes[0].base)
+        merged = merge_changes(repo, before, changes, unknown)
+        while obstacles := find_obstacles(repo, TreePair(before, merged.tree), expected):
+            unknown = {**unknown, **obstacles}
+            merged = merge_changes(repo, before, changes, unknown)
         if dry_run:
             return self._result(TreePair(before, merged.tree), merged.left)
         # An undo or redo may have been cut off after it wrote some of the files.

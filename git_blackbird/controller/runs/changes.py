@@ -13,6 +13,8 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
+from git_blackbird.git.worktree.obstacles import Present, add_ignored
+from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
@@ -44,6 +46,16 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     Raises SnapshotError, or UnusableError for a repository that cannot be read.
     """
     return take_snapshot(workspace.repo, limits=_limits(workspace), hidden=HIDDEN, since=since)
+
+
+def look_at(
+    workspace: Workspace, changes: Sequence[TreePair], expected: Mapping[bytes, Signature], since: str
+) -> Present:
+    """Take a snapshot that changes are merged with: it also has ignored files in the places of their paths.
+
+    ``expected`` was taken before. Raises as ``snapshot`` does, GitError.
+    """
+    return add_ignored(workspace.repo, snapshot(workspace, since), changes, expected)
 
 
 def know_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:

@@ -1,7 +1,7 @@
 """The merge of a task's change with the user's worktree, with its conflicts, in the task's worktree."""
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import snapshot
+from git_blackbird.controller.runs.changes import look_at
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
@@ -30,10 +30,11 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     trees = TreeStore(linked)
     paths = frozenset[bytes]().union(*(trees.changed_paths(tree, merge.tree) for tree in known))
     expected = take_signatures(linked, paths)
-    now = snapshot(workspace.working_in(linked), since=change.head).tree
+    sides = [TreePair(tree, merge.tree) for tree in known]
+    now, unknown = look_at(workspace.working_in(linked), sides, expected, change.head)
     untouched = [
         path
-        for path in expected
+        for path in expected.keys() - unknown.keys()
         if trees.entry(now, path) in {trees.entry(tree, path) for tree in (*known, merge.tree)}
     ]
     wanted = trees.edited(now, {path: trees.entry(merge.tree, path) for path in untouched})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DIRECTORY = 0o040000
 SUBMODULE = 0o160000
 REGULAR = 0o100644
+EXECUTABLE = 0o100755
 LINK = 0o120000
 _ENTRY = re.compile(rb"0*([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _WHOLE = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*+", re.DOTALL)

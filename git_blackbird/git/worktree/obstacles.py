@@ -2,14 +2,19 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.path_writer import Signature
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.git.worktree.path_writer import NESTED, Signature
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.entities.change import TreePair
 
-_IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"
+IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"
 _FOLDER = "a folder with files that git ignores is in its place"
 _BEYOND_LINK = "a symbolic link is in its path"
 _REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
@@ -18,15 +23,83 @@ _FIXED = "the system lets nobody change it"
 _FIXED_ERRORS = frozenset({errno.EPERM, errno.EROFS})
 
 
+class Present(NamedTuple):
+    """What is in a worktree before changes are written; ``unknown`` paths are not in the tree as they are.
+
+    Each has the reason.
+    """
+
+    tree: str
+    unknown: Mapping[bytes, str]
+
+
+def add_ignored(
+    repo: Repository, taken: Snapshot, changes: Sequence[TreePair], expected: Mapping[bytes, Signature]
+) -> Present:
+    """Add to a snapshot the ignored files that are as changes have them; other ones are unknown.
+
+    ``expected`` has the paths of the changes. Files are hashed, and not stored. Raises GitError.
+    """
+    trees = TreeStore(repo)
+    unknown = {os.fsencode(skipped.path): skipped.reason for skipped in taken.left_out}
+    ignored = [
+        path
+        for path, signature in expected.items()
+        if signature and path not in unknown and trees.entry(taken.tree, path) is None
+        if not any((repo.top / os.fsdecode(parent)).is_symlink() for parent in parents(path))
+    ]
+    hashed = _hashed(repo, {path: expected[path] for path in ignored})
+    known = dict[bytes, TreeEntry | None]()
+    for path in ignored:
+        sides = {trees.entry(side, path) for change in changes for side in change} - {None}
+        if hashed.get(path) in sides:
+            known[path] = hashed[path]
+        else:
+            unknown[path] = IGNORED
+    return Present(trees.edited(taken.tree, known), unknown)
+
+
+def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[bytes, TreeEntry]:
+    """Return what a snapshot would have of files and links; nothing for other things."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    places = {path: repo.top / os.fsdecode(path) for path in signatures}
+    modes = {path: signature[4] for path, signature in signatures.items()}
+    links = [path for path, mode in modes.items() if stat.S_ISLNK(mode)]
+    files = [path for path, mode in modes.items() if stat.S_ISREG(mode) and os.access(places[path], os.R_OK)]
+    # Not as a path, which has no double slash.
+    texts = {path: os.fsencode(os.readlink(places[path])) for path in links}  # noqa: PTH115
+    found = {path: TreeEntry(LINK, str(pygit2.hash(text))) for path, text in texts.items()}
+    if files:
+        names = b"".join(b'"%s"\n' % b"".join(b"\\%03o" % byte for byte in path) for path in files)
+        listed = repo.git(*QUIET_OPTIONS, "hash-object", "--stdin-paths", stdin=names).out.decode().split()
+        for path, oid in zip(files, listed, strict=True):
+            found[path] = TreeEntry(EXECUTABLE if modes[path] & stat.S_IXUSR else REGULAR, oid)
+    return found
+
+
+def is_unknown(trees: TreeStore, change: TreePair, path: bytes, expected: Mapping[bytes, Signature]) -> bool:
+    """Whether there is a file in the place of a path that the base of a change does not have."""
+    if not expected[path] or trees.entry(change.base, path) is not None:
+        return False
+    # Where a file system folds case, it may be one that is renamed.
+    same = [other for other, signature in expected.items() if signature == expected[path] and other != path]
+    return all(trees.entry(change.head, other) is not None for other in same)
+
+
 def find_obstacles(
-    top: Path, trees: TreeStore, change: TreePair, expected: Mapping[bytes, Signature]
+    repo: Repository, change: TreePair, expected: Mapping[bytes, Signature]
 ) -> dict[bytes, str]:
-    """Find what writing these paths would destroy, or cannot bring over, each with the reason."""
-    removed = frozenset(path for path in expected if trees.entry(change.head, path) is None)
-    found = {path: _obstacle(top, trees, change, path, removed) for path in expected}
-    for path, signature in expected.items():
-        if found[path] is None and signature and trees.entry(change.base, path) is None:
-            found[path] = _IGNORED
+    """Find what writing a change would destroy, or cannot bring over, each path with the reason."""
+    trees = TreeStore(repo)
+    paths = sorted(trees.changed_paths(*change))
+    removed = frozenset(path for path in paths if trees.entry(change.head, path) is None)
+    found = {path: _obstacle(repo.top, trees, change, path, removed) for path in paths}
+    for path in paths:
+        if any(os.path.lexists(repo.top / os.fsdecode(parent) / ".git") for parent in parents(path)):
+            found[path] = NESTED
+        elif found[path] is None and is_unknown(trees, change, path, expected):
+            found[path] = IGNORED
     return {path: why for path, why in found.items() if why is not None}
 
 
@@ -42,7 +115,7 @@ def _obstacle(
         return _REPOSITORY
     files = [folder for folder in folders if folder.exists() and not folder.is_dir()]
     if any(_below(top, file) not in removed for file in files):
-        return _IGNORED
+        return IGNORED
     if path not in removed and target.is_dir() and not target.is_symlink():
         inside = set(_files_below(top, target))
         is_empty = not any(target.iterdir())

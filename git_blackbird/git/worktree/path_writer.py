@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.model.base.places import TEMPORARY
 
 EDITED = "it was edited at the same moment"
 _FOLDER = "a folder with other files is in its place"
 _BEYOND_LINK = "a symbolic link leads elsewhere"
+NESTED = "a git repository of its own is in its path"
 _EXECUTABLE = 0o111
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_SWAP = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
@@ -25,7 +27,6 @@ _AT_FDCWD = -100 if sys.platform == "linux" else -2
 _SWAP = 2
 # What a killed command may have left beside the files that it wrote, a path on each line.
 _JOURNAL = "temporary-files"
-_TEMPORARY = ".blackbird-"
 
 Signature = tuple[int, ...]
 
@@ -51,6 +52,8 @@ class PathWriter:
         self._repo = repo
         self._private = private
         self._journal = repo.private_dir / _JOURNAL
+        # The inodes of the written files.
+        self._written: set[Signature] = set()
 
     def __enter__(self) -> Self:
         self._sweep()
@@ -66,7 +69,7 @@ class PathWriter:
         """Remove the temporary files of a killed command."""
         with contextlib.suppress(FileNotFoundError):
             for line in self._journal.read_bytes().splitlines():
-                if line.rpartition(b"/")[2].startswith(os.fsencode(_TEMPORARY)):
+                if line.rpartition(b"/")[2].startswith(os.fsencode(TEMPORARY)):
                     Path(os.fsdecode(line)).unlink(missing_ok=True)
             self._journal.unlink()
 
@@ -75,13 +78,17 @@ class PathWriter:
         *folders, name = path.split(b"/")
         try:
             with self._opened(folders, is_made=new is not None) as folder:
-                if signature_of(name, folder) != expected:
-                    return EDITED
+                now = signature_of(name, folder)
+                if now != expected:
+                    # A file system that folds case has what was just written under the removed name, too.
+                    return None if new is None and now[3:4] in self._written else EDITED
                 if new is None:
                     return self._remove(folder, folders, name, expected)
-                return self._put(folder, folders, name, new, expected)
-        except _LinkError:
-            return _BEYOND_LINK
+                reason = self._put(folder, folders, name, new, expected)
+                self._written.add(signature_of(name, folder)[3:4])
+                return reason
+        except _BlockedError as error:
+            return str(error)
         except FileExistsError:
             return EDITED
         except OSError as error:
@@ -95,6 +102,7 @@ class PathWriter:
                 below = _open_below(here, name, is_made=is_made)
                 os.close(here)
                 here = below
+                _require_no_repository(here)
             yield here
         finally:
             os.close(here)
@@ -123,10 +131,7 @@ class PathWriter:
         source = os.fsencode(new)
         if os.fstat(folder).st_dev == os.lstat(source).st_dev:
             return source, False
-        beside = os.fsencode(f"{_TEMPORARY}{secrets.token_hex(8)}")
-        above = b"/".join((os.fsencode(self._repo.top), *folders))
-        with self._journal.open("ab") as journal:
-            journal.write(above + b"/" + beside + b"\n")
+        beside = self._new_beside(folders)
         if new.is_symlink():
             os.symlink(new.readlink(), os.fsdecode(beside), dir_fd=folder)
         else:
@@ -138,35 +143,55 @@ class PathWriter:
                     os.fchmod(writer.fileno(), mode)
         return beside, True
 
+    def _new_beside(self, folders: Sequence[bytes]) -> bytes:
+        """Return the name of a file that is about to be in a folder, and note it for when this is killed."""
+        beside = os.fsencode(f"{TEMPORARY}{secrets.token_hex(8)}")
+        above = b"/".join((os.fsencode(self._repo.top), *folders))
+        with self._journal.open("ab") as journal:
+            journal.write(above + b"/" + beside + b"\n")
+        return beside
+
     def _remove(self, folder: int, folders: Sequence[bytes], name: bytes, expected: Signature) -> str | None:
-        aside = os.fsencode(self._private / secrets.token_hex(8))
+        aside, place = os.fsencode(self._private / secrets.token_hex(8)), None
         try:
             os.rename(name, aside, src_dir_fd=folder)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            os.unlink(name, dir_fd=folder)
-        else:
-            if not _is_as_expected(aside, None, expected):
-                os.link(aside, name, dst_dir_fd=folder, follow_symlinks=False)
-                return EDITED
+            aside, place = self._new_beside(folders), folder
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        is_expected = _is_as_expected(aside, place, expected)
+        if not is_expected:
+            # Where there is another by now, that one is the later.
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
+        if place is not None:
+            os.unlink(aside, dir_fd=place)
+        if not is_expected:
+            return EDITED
         self._remove_empty(folders)
         return None
 
     def _remove_empty(self, folders: Sequence[bytes]) -> None:
         """Remove the folders above a removed file, innermost first, as long as they are empty."""
-        with contextlib.suppress(OSError, _LinkError):
+        with contextlib.suppress(OSError, _BlockedError):
             for end in range(len(folders), 0, -1):
                 with self._opened(folders[: end - 1], is_made=False) as above:
                     os.rmdir(folders[end - 1], dir_fd=above)
 
 
-class _LinkError(Exception):
-    """A link is on the way to a path."""
+class _BlockedError(Exception):
+    """A path cannot be reached; the message says why."""
+
+
+def _require_no_repository(folder: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.stat(".git", dir_fd=folder, follow_symlinks=False)
+        raise _BlockedError(NESTED)
 
 
 def _open_below(here: int, name: bytes, *, is_made: bool) -> int:
-    """Open a folder, made if need be, through no link. Raises _LinkError, OSError."""
+    """Open a folder, made if need be, through no link. Raises _BlockedError, OSError."""
     try:
         return os.open(name, _OPEN_FOLDER, dir_fd=here)
     except FileNotFoundError:
@@ -179,16 +204,20 @@ def _open_below(here: int, name: bytes, *, is_made: bool) -> int:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise
         if stat.S_ISLNK(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
-            raise _LinkError from error
+            raise _BlockedError(_BEYOND_LINK) from error
         raise FileExistsError(errno.EEXIST, "a file is in the way", os.fsdecode(name)) from error
 
 
 def _replace(source: bytes, place: int | None, name: bytes, folder: int, expected: Signature) -> str | None:
     """Put a file in the place of another, if that is what was expected; else both stay."""
+    own = signature_of(source, place)[3]
     if _swap(source, place, name, folder):
         if _is_as_expected(source, place, expected):
             return None
         _swap(source, place, name, folder)
+        if signature_of(source, place)[3:4] != (own,):
+            # Saved once more between the two: the later one stays.
+            _swap(source, place, name, folder)
         return EDITED
     # Moved aside and linked: never written over.
     aside = source + b".old"

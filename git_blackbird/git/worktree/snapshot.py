@@ -12,7 +12,8 @@ from git_blackbird.git.core.config import is_sparse, may_convert_files
 from git_blackbird.git.core.exchange import Completed
 from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.core.tree_names import is_reserved
+from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import (
     QUIET_OPTIONS,
     may_have_attributes,
@@ -23,6 +24,7 @@ from git_blackbird.git.worktree.index import (
 from git_blackbird.git.worktree.index_update import IndexUpdate
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
+from git_blackbird.model.base.places import TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.entities.change import SkippedPath
 
@@ -38,12 +40,15 @@ _UNTRACKED = b"??"
 # Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
 _FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) (\d+ \w+ 0\t)([^\0]+)")
 _SKIPPED = frozenset({b"S", b"s"})
+# A file that is being written beside its place, or was when that was killed.
+_TEMPORARY = re.compile(rb"(?:^|/)%s[0-9a-f]{16}$" % re.escape(os.fsencode(TEMPORARY)))
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _SLOW = (
     "a filter of this repository may hang; for very many files allow more time: "
     "git config blackbird.snapshot.timeoutSeconds SECONDS"
 )
 _NESTED = "a git repository of its own"
+_RESERVED = "no change may have a file of this name"
 _INACCESSIBLE = "make room or make it accessible"
 
 
@@ -139,9 +144,15 @@ class SnapshotBuilder:
             tree = self.with_lost(tree, since, work)
         if work.is_plain:
             self.index.keep(state, work.changed)
-        left_out = sorted(work.left_out, key=lambda item: item.path)
-        # The untracked ones never came in.
-        return Snapshot(self.trees.without(tree, self.hidden), tuple(left_out))
+        return self.without_reserved(tree, work.left_out)
+
+    def without_reserved(self, tree: str, left_out: Sequence[SkippedPath]) -> Snapshot:
+        """Take the entries off the top that no change may have; those that are not state are named."""
+        entries = self.trees.load(tree).items()
+        reserved = {name for name, entry in entries if is_reserved(name, is_link=entry.mode == LINK)}
+        named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
+        found = sorted([*left_out, *named], key=lambda item: item.path)
+        return Snapshot(self.trees.without(tree, reserved), tuple(found))
 
     def updated_again(self) -> tuple[KeptState, IndexUpdate] | None:
         """Update the index of an earlier snapshot; None if it takes a new one to know what is in the tree."""
@@ -219,7 +230,7 @@ class SnapshotBuilder:
         paths = self.changed(work, listed.out.split(b"\0")[:-1], state)
         known = work.in_index | work.tracked
         for path in paths:
-            if path.partition(b"/")[0] in self.hidden:
+            if path.partition(b"/")[0] in self.hidden or _TEMPORARY.search(path):
                 continue
             if path in known and self.is_beyond_link(path, links):
                 work.remove.append(path)

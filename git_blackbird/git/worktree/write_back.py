@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.tree_names import is_reserved
 from git_blackbird.git.core.trees import LINK, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.obstacles import IGNORED, is_unknown
 from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.messages.display.format import counted
-from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.system import tick_of
+from git_blackbird.model.entities.change import TreePair
 
 _NOT_TRIED = "it comes after one that could not be written"
-_HIDDEN = frozenset(os.fsencode(name).lower() for name in HIDDEN)
-_MODULES = b".gitmodules"
 
 
 class WriteBackError(UnusableError):
@@ -57,7 +57,7 @@ def write_paths(
     The index is not touched, and folders that become empty are removed. Raises WriteBackError before anything
     is written.
     """
-    trees = TreeStore(repo)
+    trees, change = TreeStore(repo), TreePair(before, after)
     entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
     _require_others(entries)
     files = {path: entry.oid for path, entry in entries.items() if entry is not None}
@@ -73,8 +73,11 @@ def write_paths(
         refused: dict[bytes, str] = {}
         with PathWriter(repo, private) as writer:
             for path in writing_order(entries):
-                reason = _NOT_TRIED if refused else writer.write(path, new.get(path), expected[path])
-                if reason is not None:
+                if refused:
+                    refused[path] = _NOT_TRIED
+                elif is_unknown(trees, change, path, expected):
+                    refused[path] = IGNORED
+                elif (reason := writer.write(path, new.get(path), expected[path])) is not None:
                     refused[path] = reason
     return refused
 
@@ -82,9 +85,8 @@ def write_paths(
 def _require_others(entries: Mapping[bytes, TreeEntry | None]) -> None:
     """Refuse what a change never has: state, the plan, a link that git would read as a list of submodules."""
     for path, entry in entries.items():
-        top = path.partition(b"/")[0].lower()
-        is_link = path.lower() == _MODULES and entry is not None and entry.mode == LINK
-        if top in _HIDDEN or is_link:
+        top, _, below = path.partition(b"/")
+        if is_reserved(top, is_link=not below and entry is not None and entry.mode == LINK):
             raise WriteBackError(f"a change may not write {os.fsdecode(path)!a}")
 
 
