@@ -1,13 +1,13 @@
 """One place writes into worktrees: it follows no link, and writes over nothing."""
 
-import ast
 import contextlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-import git_blackbird
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree import path_writer
@@ -18,36 +18,60 @@ from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.change import TreePair
 from tests.support import commit, git
+from tests.trial.program import Trial
 
-PACKAGE = Path(git_blackbird.__file__).parent
-# What makes, moves or removes a file.
-CALLS = frozenset(
-    {"unlink", "rename", "link", "symlink", "mkdir", "rmdir", "symlink_to", "hardlink_to", "touch"}
-    | {"write_text", "write_bytes", "rmtree", "copy2", "copyfile", "copyfileobj", "chmod", "makedirs"}
-)
-# Where git_blackbird/git/worktree and controller may do so: folders of ours, an index, a new worktree.
-OTHERS = {
-    "git/worktree/copying.py": "ignored files into a new worktree, exclusively and through no link",
-    "git/worktree/index.py": "a private folder in the git directory",
-    "git/worktree/index_update.py": "the same",
-    "git/worktree/kept_index.py": "the same",
-    "git/worktree/linked.py": "marks in the git directory",
-    "git/worktree/saved_trees.py": "a private folder in the git directory",
-    "git/worktree/snapshot.py": "the same",
-    "git/worktree/summary.py": "the same",
-    "git/worktree/write_back.py": "the same",
-}
+ROOT = Path(__file__).resolve().parents[2]
+INJECTED = Path(__file__).with_name("injected")
+# Copies of ignored files go into a new worktree, exclusively and through no link.
+WRITERS = {"git_blackbird.git.worktree.path_writer", "git_blackbird.git.worktree.copying"}
+LINES = "".join(f"{number}\n" for number in range(20))
 
 
-def test_no_other_place_writes_into_a_worktree() -> None:
-    found = set()
-    for path in (PACKAGE / "git" / "worktree").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            called = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr in CALLS:
-                found.add(str(path.relative_to(PACKAGE)))
-    found.discard("git/worktree/path_writer.py")
-    assert found <= OTHERS.keys(), found - OTHERS.keys()
+def test_no_other_place_writes_into_a_worktree(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"moved/x": LINES, "y": "1\n", "gone": "1\n", ".gitignore": ".env\n"})
+    (repo / ".env").write_text("secret\n")
+    log = tmp_path / "log"
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": (), "c": ()})
+    trial.configure(
+        {
+            "execution.worktrees": "true",
+            "execution.stopAfterEachTask": "true",
+            "worktree.copy": ".env",
+            "check.command": "true",
+        }
+    )
+    task = (
+        "git mv moved away; echo $BLACKBIRD_TASK_ID >>y; rm -f gone; mkdir -p d; echo 1 >d/$BLACKBIRD_TASK_ID"
+    )
+    trial.command(task)
+    watched = f"{repo}\n{repo}.worktrees/a\n{repo}.worktrees/b\n{tmp_path}/out"
+    variables = {"WRITERS_TOPS": watched, "WRITERS_LOG": str(log), "PYTHONPATH": f"{INJECTED}:{ROOT}"}
+
+    def run(*args: str) -> str:
+        command = [sys.executable, "-m", "git_blackbird", *args]
+        done = subprocess.run(
+            command, cwd=repo, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in {0, 3}, done.stderr
+        return done.stdout + done.stderr
+
+    run("execute", "a", "--no-input")
+    run("execute", "b", "--no-input")
+    run("decide", "a", "--approve")
+    run("execute", "--no-input")
+    # Its conflict is brought to its worktree, and resolved there.
+    run("decide", "b", "--approve")
+    run("execute", "--no-input")
+    assert (repo / "d/a").is_file()
+    run("undo", "a")
+    run("redo", "a")
+    run("restore", trial.records("a")[-1]["id"], str(tmp_path / "out"))
+    trial.configure({"execution.worktrees": "false"})
+    run("execute", "c", "--no-input")
+    run("decide", "c", "--reject", "--undo")
+    noted = [line.split(" ", 1)[0] for line in log.read_text().splitlines()]
+    assert {*noted} == WRITERS, log.read_text()
 
 
 @pytest.fixture
