@@ -78,3 +78,29 @@ def test_one_whose_folder_is_gone_is_forgotten_before_another_is_made(trial: Tri
     trial.expect(3, "restart", "a", "--no-input")
     listed = git(trial.repo, "worktree", "list", "--porcelain").splitlines()
     assert len([line for line in listed if line.endswith("worktrees/a")]) == 1
+
+
+COMMANDS = ["decide a --reject", "restart a --no-input", "retry a", "worktrees prune", "deinit --yes"]
+
+
+def test_a_link_in_its_place_is_not_followed(trial: Trial) -> None:
+    """Not even to a folder that has a copy of what says that it is the worktree."""
+    folder, mine = trial.repo.parent / f"{trial.repo.name}.worktrees" / "a", trial.repo.parent / "mine"
+    mine.mkdir()
+    (mine / "secret").write_text("mine\n")
+    (mine / ".git").write_bytes((folder / ".git").read_bytes())
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to(mine)
+    before = others(trial)
+    for command in COMMANDS:
+        trial.run(*command.split())
+        assert others(trial) == before, command
+
+
+def test_one_that_lands_and_is_no_longer_what_git_made_is_named(trial: Trial) -> None:
+    folder = trial.repo.parent / f"{trial.repo.name}.worktrees" / "a"
+    (folder / ".git").write_text("gitdir: /nowhere\n")
+    trial.expect(0, "decide", "a", "--approve")
+    said = trial.expect(0, "execute", "--no-input")
+    assert f"{folder} is not the worktree of a that git made; it was not removed" in said
+    assert (trial.repo / "x").read_text() == (folder / "x").read_text() == "2\n"

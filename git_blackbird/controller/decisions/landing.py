@@ -21,6 +21,7 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import estranged_worktrees
 from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
@@ -218,6 +219,9 @@ def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
 
 def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
     """Remove the worktree that a landed change was made in; say what is to be known of that."""
+    for each in estranged_worktrees(workspace.repo):
+        if each.task_id == run.task_id:
+            yield f"{each.repo.top} is not the worktree of {run.task_id} that git made; it was not removed"
     place = place_of(workspace, run)
     if place is not None:
         try:

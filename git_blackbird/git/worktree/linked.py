@@ -103,7 +103,7 @@ def check_out(linked: Repository, commit: str) -> None:
 def claim_unmarked(repo: Repository, task_id: str, folder: Path) -> Repository | None:
     """Mark the worktree that a killed command made for a task, and had not marked yet; return it, if any."""
     linked = open_linked(repo, folder)
-    if linked is None or _owner_of(linked).task_id is not None:
+    if linked is None or not _is_itself(folder) or _owner_of(linked).task_id is not None:
         return None
     if head(linked).commit is None or stray_commit(linked) is not None:
         return None
@@ -139,11 +139,30 @@ def open_linked(repo: Repository, folder: Path) -> Repository | None:
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Return the worktrees of tasks of this worktree's plan: those that git lists and that our mark is of."""
+    return (each for each in _marked(repo) if _is_as_git_made_it(each.repo))
+
+
+def estranged_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
+    """Return those whose folder is there, and is not as git made it any more: nothing touches them."""
+    marked = (each for each in _marked(repo) if os.path.lexists(each.repo.top))
+    return (each for each in marked if not _is_as_git_made_it(each.repo))
+
+
+def _marked(repo: Repository) -> Iterator[TaskWorktree]:
     for top, git_dir in other_worktrees(repo):
         linked = replace(repo, top=top, git_dir=git_dir)
         task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home(repo) and open_linked(repo, top) == linked:
+        if task_id is not None and home == _home(repo):
             yield TaskWorktree(task_id, linked, Path(made_at or top))
+
+
+def _is_as_git_made_it(linked: Repository) -> bool:
+    """Whether folder and git directory point to each other, and the folder is no link to another."""
+    return _is_itself(linked.top) and open_linked(linked, linked.top) == linked
+
+
+def _is_itself(folder: Path) -> bool:
+    return os.path.realpath(folder) == os.fspath(folder)
 
 
 def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
