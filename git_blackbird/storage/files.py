@@ -252,15 +252,15 @@ def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 def write_named(path: Path, data: bytes) -> None:
     """Write a file that a user named: a plain one is replaced as a whole, into anything else it is written.
 
-    Raises OSError.
+    Who may read it stays. Raises OSError.
     """
     try:
-        is_plain = stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
     except FileNotFoundError:
-        is_plain = True
-    if is_plain:
+        mode = stat.S_IFREG | 0o644
+    if stat.S_ISREG(mode):
         try:
-            replace_durably(path, data)
+            replace_durably(path, data, mode=stat.S_IMODE(mode))
         except OSError as error:
             if error.errno != errno.EBUSY:  # something is mounted there
                 raise

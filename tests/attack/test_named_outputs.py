@@ -32,6 +32,15 @@ def test_a_device_stays_one(trial: Trial) -> None:
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
+def test_who_may_read_a_file_stays(trial: Trial) -> None:
+    page = trial.repo / "page.html"
+    page.write_text("old\n")
+    page.chmod(0o600)
+    trial.expect(0, "report", "--html", str(page))
+    assert page.read_text() != "old\n"
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_page_can_go_down_a_pipe(trial: Trial) -> None:
     assert "<!DOCTYPE html>" in trial.expect(0, "report", "--html", "/dev/stdout")
     pipe = trial.repo.parent / "pipe"

@@ -1,5 +1,6 @@
 """What a record names is there after git has collected its garbage: the one reference of its run holds it."""
 
+import subprocess
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -73,4 +74,23 @@ def test_what_records_name_outlives_the_garbage(trial: Trial) -> None:
     for task in "abc":
         assert trial.run("runs", task, "--diff")[0] == 0
     trial.run("redo", "a")
+    assert (trial.repo / "a.txt").read_text() == "a\n"
+
+
+def test_a_commit_that_its_author_gave_up_is_not_needed(trial: Trial) -> None:
+    trial.expect(3, "execute", "a", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    (commit_id,) = trial.records("a")[-1]["commits"]
+    git(trial.repo, "reset", "-q", "HEAD^")
+    git(trial.repo, "reflog", "expire", "--expire=now", "--all")
+    git(trial.repo, "gc", "-q", "--prune=now")
+    gone = subprocess.run(
+        ["git", "cat-file", "-e", commit_id], cwd=trial.repo, check=False, stderr=subprocess.DEVNULL
+    )
+    assert gone.returncode != 0
+    for command in ("show a", "runs a", "status", "runs a --diff", "report"):
+        trial.expect(0, *command.split())
+    trial.expect(0, "undo", "a")
+    assert git(trial.repo, "status", "--porcelain", "-uall", "x", "y", "a.txt") == ""
+    trial.expect(0, "redo", "a")
     assert (trial.repo / "a.txt").read_text() == "a\n"
