@@ -1,4 +1,4 @@
-"""The packages and what each may import (DESIGN.md 4), held by reading every import."""
+"""The packages and what each may import, held by reading every import."""
 
 import ast
 from collections import defaultdict

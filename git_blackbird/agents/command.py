@@ -2,7 +2,7 @@
 
 The command gets the context pack as one line of JSON on standard input and its session, chosen by this
 program, in ``BLACKBIRD_SESSION_ID``; ``BLACKBIRD_RESUME=1`` means that the session continues. Exit status 0
-without a question at the end of its output is success (DESIGN.md 9). If ``command.schema`` says that it
+without a question at the end of its output is success. If ``command.schema`` says that it
 supports schemas, ``BLACKBIRD_RESPONSE_SCHEMA`` has the JSON schema of the answer, as one line.
 """
 

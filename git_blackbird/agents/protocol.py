@@ -107,7 +107,7 @@ class OutputParser(Protocol):
 
 
 class Agent(Protocol):
-    """A provider of agents (DESIGN.md 9)."""
+    """A provider of agents."""
 
     name: str
     abilities: Capabilities

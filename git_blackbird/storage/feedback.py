@@ -1,4 +1,4 @@
-"""Pending feedback of failed parent reviews for leaves, one file each (spec 1)."""
+"""Pending feedback of failed parent reviews for leaves, one file each."""
 
 import json
 import os

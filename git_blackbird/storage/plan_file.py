@@ -1,4 +1,4 @@
-"""Read and write the plan file as the Go program does (PEER.md 1.1), reporting every error at once."""
+"""Read and write the plan file as the Go program does, reporting every error at once."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Spec review and code review of a change as a person meets them, row by row of spec 4's error table."""
+"""Spec review and code review of a change as a person meets them, one story for each way it can go wrong."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Configuration: every message, and what a wrong file does to whom (PEER.md W12)."""
+"""Configuration: every message, and what a wrong file does to whom."""
 
 import json
 from pathlib import Path

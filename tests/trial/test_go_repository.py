@@ -1,4 +1,4 @@
-"""A user of the Go program opens its repository here, works, and goes back; what it writes is PEER.md 1's."""
+"""A user of the Go program opens its repository here, works, and goes back; files have its formats."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The saved streams of a run: read while the agent writes them, limited in size, and read again later.
 
-The files are the child's own standard output and error (PERF.md 5): its output does not pass through this
+The files are the child's own standard output and error: its output does not pass through this
 process, and a descendant that keeps a stream open does not block it.
 """
 

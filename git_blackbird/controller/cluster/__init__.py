@@ -1,1 +1,1 @@
-"""Runs of agents on other machines: Dask starts them there, git carries the files (DESIGN.md 16)."""
+"""Runs of agents on other machines: Dask starts them there, git carries the files."""

@@ -1,4 +1,4 @@
-"""Showing, changing and watching the configuration (DESIGN.md 11)."""
+"""Showing, changing and watching the configuration."""
 
 import time
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
 def require_reviewer(workspace: Workspace) -> Agent:
     """Return the agent that reviews parents.
 
-    Raises AgentUnavailableError for one that cannot be held to the form of a verdict (spec 3).
+    Raises AgentUnavailableError for one that cannot be held to the form of a verdict.
     """
     agent = chosen_agent(workspace)
     if not agent.abilities.schema:
@@ -56,7 +56,7 @@ def require_reviewer(workspace: Workspace) -> Agent:
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
-    """Refuse, before the first start, a plan whose parents could not be reviewed (spec 3).
+    """Refuse, before the first start, a plan whose parents could not be reviewed.
 
     Raises AgentUnavailableError.
     """

@@ -47,7 +47,7 @@ def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId)
 def save_feedback_and_statuses(
     workspace: Workspace, transaction: Transaction, state: PlanState
 ) -> StatusUpdate:
-    """Save the feedback of parent reviews, then the plan, as they follow from the records (spec 1)."""
+    """Save the feedback of parent reviews, then the plan, as they follow from the records."""
     _save_feedback(transaction, state, {})
     return _save(workspace, transaction, state)
 

@@ -81,7 +81,7 @@ class Workspace:
 
     @property
     def uses_worktrees(self) -> bool:
-        """Whether tasks that start now get worktrees of their own (DESIGN.md 13)."""
+        """Whether tasks that start now get worktrees of their own."""
         return self.config.execution.worktrees or self.is_parallel
 
     def working_in(self, linked: Repository) -> "Workspace":
@@ -99,17 +99,17 @@ class Workspace:
 
     @property
     def reviews_changes(self) -> bool:
-        """Whether what a task changed is reviewed before anyone decides on it (DESIGN.md 7)."""
+        """Whether what a task changed is reviewed before anyone decides on it."""
         return self.config.reviews.mode == "parallel"
 
     @property
     def check_command(self) -> str:
-        """The command that checks what a task changed (DESIGN.md 15); "" without one."""
+        """The command that checks what a task changed; "" without one."""
         return (self.config.check.command or "").strip()
 
     @property
     def commits_approvals(self) -> bool:
-        """Whether an approval makes a commit (DESIGN.md 10)."""
+        """Whether an approval makes a commit."""
         return self.config.execution.commit == "approved"
 
     def takes_color(self, *, is_tty: bool) -> bool:
@@ -129,7 +129,7 @@ class Workspace:
 
     @property
     def reviews_parents(self) -> bool:
-        """Whether a parent is done only once its review passed or was dismissed (DESIGN.md 8)."""
+        """Whether a parent is done only once its review passed or was dismissed."""
         return self.config.execution.parent_review_enabled
 
     def plan_state(self) -> PlanState:

@@ -1,4 +1,4 @@
-"""The commit that an approval makes: of exactly the change, before the decision is recorded (DESIGN.md 10).
+"""The commit that an approval makes: of exactly the change, before the decision is recorded.
 
 Hooks and signing are the user's and may take minutes: only the right to approve is held meanwhile, and who
 decides otherwise in that time is refused.

@@ -1,4 +1,4 @@
-"""Bring the change of a task that worked in a worktree of its own into the user's worktree (DESIGN.md 13)."""
+"""Bring the change of a task that worked in a worktree of its own into the user's worktree."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where a change does not land: it goes back to the session that made it, or to a person (DESIGN.md 13)."""
+"""Where a change does not land: it goes back to the session that made it, or to a person."""
 
 from collections.abc import Iterable
 from contextlib import suppress

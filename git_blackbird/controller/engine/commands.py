@@ -1,4 +1,4 @@
-"""What commands begin with: execute, resume, restart, ``review run`` and ``review dismiss`` (DESIGN.md 5)."""
+"""What commands begin with: execute, resume, restart, ``review run`` and ``review dismiss``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str
 
 
 def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest) -> Loop:
-    """Prepare to resume a task's session, as its latest run requires (DESIGN.md 5).
+    """Prepare to resume a task's session, as its latest run requires.
 
     The first step raises RequestError when there is nothing to resume.
     """

@@ -1,4 +1,4 @@
-"""The loop: perform the next action until none is due or someone must decide (DESIGN.md 5)."""
+"""The loop: perform the next action until none is due or someone must decide."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable

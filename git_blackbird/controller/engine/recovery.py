@@ -1,4 +1,4 @@
-"""Recovery: finish what a crash left half done, and report each repair in one line (DESIGN.md 5)."""
+"""Recovery: finish what a crash left half done, and report each repair in one line."""
 
 import gc
 import stat

@@ -1,4 +1,4 @@
-"""Perform the next actions of several tasks at once (DESIGN.md 13)."""
+"""Perform the next actions of several tasks at once."""
 
 import asyncio
 from collections import Counter

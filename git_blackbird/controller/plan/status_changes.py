@@ -1,4 +1,4 @@
-"""Statuses that a person sets: retry and set-status (DESIGN.md 5). Nothing is started."""
+"""Statuses that a person sets: retry and set-status. Nothing is started."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which changes in worktrees of their own conflict with one another, or with the user's (DESIGN.md 13).
+"""Which changes in worktrees of their own conflict with one another, or with the user's.
 
 Loads pygit2, runs ``git merge-tree`` and takes snapshots: to be imported only by who asks for it.
 """

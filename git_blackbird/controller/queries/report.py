@@ -1,4 +1,4 @@
-"""What was done since some time, what is proven of it, what it cost, and what waits (DESIGN.md 17)."""
+"""What was done since some time, what is proven of it, what it cost, and what waits."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

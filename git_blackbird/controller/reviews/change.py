@@ -1,4 +1,4 @@
-"""The reviews of a change: spec and code side by side, merged by rule (spec 4, DESIGN.md 7)."""
+"""The reviews of a change: spec and code side by side, merged by rule."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One review of a parent: a reviewer that changes nothing, held to a schema (spec 0, spec 3, DESIGN.md 8)."""
+"""One review of a parent: a reviewer that changes nothing, held to a schema."""
 
 import asyncio
 from collections.abc import Mapping
@@ -159,7 +159,7 @@ def present_signature(plan: Plan, parent: Task) -> str | None:
 
 
 def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str | None) -> Run:
-    """Save the review, then its feedback, then the plan (spec 1, in this order).
+    """Save the review, then its feedback, then the plan.
 
     ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
     verdict on children that have changed meanwhile is kept and counts for nothing.

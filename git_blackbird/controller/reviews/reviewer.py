@@ -1,4 +1,4 @@
-"""Running a reviewer: it writes nothing and keeps no session (DESIGN.md 7 and 8)."""
+"""Running a reviewer: it writes nothing and keeps no session."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Snapshots, and the change of a run without what others committed meanwhile (DESIGN.md 5)."""
+"""Snapshots, and the change of a run without what others committed meanwhile."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
+"""Runs that a person makes: a commit that names tasks in its trailers."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""One run: snapshot, gate, record, agent, closed record (DESIGN.md 5, step by step)."""
+"""One run: snapshot, gate, record, agent, closed record."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The worktree of its own in which a task is worked on, until its change has landed (DESIGN.md 13)."""
+"""The worktree of its own in which a task is worked on, until its change has landed."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Create the commit of a change with git itself, and update the user's index (DESIGN.md 10).
+"""Create the commit of a change with git itself, and update the user's index.
 
 This happens in a separate process, because the user's hooks may take long. Killing this program meanwhile
 kills neither git nor that worker, which holds the approval lock until the index is updated.

@@ -1,4 +1,4 @@
-"""Plan the commit of exactly one change and find what prevents it (DESIGN.md 10); read a commit's change."""
+"""Plan the commit of exactly one change and find what prevents it; read a commit's change."""
 
 import os
 import re

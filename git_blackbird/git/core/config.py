@@ -1,4 +1,4 @@
-"""Git's configuration: ``blackbird.*`` in all its layers (DESIGN.md 11), colour, pager and editor."""
+"""Git's configuration: ``blackbird.*`` in all its layers, colour, pager and editor."""
 
 import contextlib
 import os

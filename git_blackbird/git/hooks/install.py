@@ -1,6 +1,6 @@
 """Install and uninstall the post-commit hook, and inspect the one in use.
 
-An existing hook is moved aside, and ours runs it first; uninstalling moves it back unchanged (DESIGN.md 10).
+An existing hook is moved aside, and ours runs it first; uninstalling moves it back unchanged.
 """
 
 import contextlib

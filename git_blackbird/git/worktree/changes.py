@@ -92,7 +92,7 @@ def path_differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[
 
 
 def compose_change(repo: Repository, pairs: Sequence[TreePair]) -> TreePair:
-    """Combine the runs of a task, oldest first, to one pair of trees: the *change* of DESIGN.md 2.
+    """Combine the runs of a task, oldest first, to one pair of trees: its change.
 
     Per path, take the base of the first run that touched it and the head of the last. A path that a later run
     found as it was before the first, and that no run touched after that, was undone by someone and is left

@@ -1,4 +1,4 @@
-"""What a snapshot updates in its private index (DESIGN.md 5)."""
+"""What a snapshot updates in its private index."""
 
 from dataclasses import dataclass, field
 

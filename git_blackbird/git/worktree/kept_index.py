@@ -1,4 +1,4 @@
-"""Keep the private index of a snapshot for the next one, with what shows that it still holds (DESIGN.md 5).
+"""Keep the private index of a snapshot for the next one, with what shows that it still holds.
 
 Its folder moves to the process that works on it: no two share it, and one that is killed leaves none. Git
 itself notices, by their times, which files changed since. What git would not notice is in the state: another

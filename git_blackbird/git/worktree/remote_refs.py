@@ -1,4 +1,4 @@
-"""References on another repository, by which commits travel between machines (DESIGN.md 16)."""
+"""References on another repository, by which commits travel between machines."""
 
 import os
 import re

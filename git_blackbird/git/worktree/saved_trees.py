@@ -1,4 +1,4 @@
-"""Keep a run's trees by references (DESIGN.md 3), check trees out, and hide objects of private files."""
+"""Keep a run's trees by references, check trees out, and hide objects of private files."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Record the worktree as a tree, in a private index that the next snapshot goes on with (DESIGN.md 5)."""
+"""Record the worktree as a tree, in a private index that the next snapshot goes on with."""
 
 import os
 import re

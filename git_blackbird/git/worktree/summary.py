@@ -1,4 +1,4 @@
-"""The bounded summary of a change that records keep and checkpoints show (spec 2)."""
+"""The bounded summary of a change that records keep and checkpoints show."""
 
 import base64
 import contextlib

@@ -169,7 +169,7 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[StyledLine]:
 
 
 def _findings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
-    """Show the reviewers' findings in the form of spec 4, and why a person must judge."""
+    """Show the reviewers' findings and why a person must judge."""
     merged = checkpoint.merged
     if merged is not None:
         is_clear = merged.overall is MergedVerdict.APPROVED and not merged.missing

@@ -1,4 +1,4 @@
-"""A merged review as text, as XML, and as a fix request to the implementer (spec 4, DESIGN.md 7)."""
+"""A merged review as text, as XML, and as a fix request to the implementer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ _FILE_CHARACTERS = 400
 
 
 def render_merged_text(merged: MergedReview) -> str:
-    """Format a merged review for people, as in spec 4."""
+    """Format a merged review for people."""
     lists = ReviewFormatter(merged, indent="  ")
     reviews = " and ".join(f"the {source.value} review" for source in merged.missing)
     action = f"Decide: {reviews} {'is' if len(merged.missing) == 1 else 'are'} missing"
@@ -158,7 +158,7 @@ def _place(issue: Finding | MinorIssue) -> str:
 
 
 def render_merged_xml(merged: MergedReview) -> str:
-    """Format spec 4's ``<merged-review>``; a missing review has an element of its own."""
+    """Format ``<merged-review>``; a missing review has an element of its own."""
     from xml.etree import ElementTree as ET  # noqa: PLC0415  # only this answer pays for it
 
     root = ET.Element("merged-review")

@@ -62,7 +62,7 @@ def render_review_end(run: Run, seconds: float) -> Iterator[str]:
 
 
 def render_failing(task_id: str, resume: Sequence[str], feedback: str) -> Iterator[str]:
-    """Describe a failed review, the children it flags, and the beginning of its feedback (spec 0)."""
+    """Describe a failed review, the children it flags, and the beginning of its feedback."""
     yield f"parent review failed for {task_id}"
     yield f"resume tasks: {', '.join(map(clean_line, resume))}"
     yield f"feedback: {clean_line(feedback)}"
@@ -84,7 +84,7 @@ def result_lines(run: Run) -> Iterator[str]:
 
 
 def merged_lines(run: Run) -> Iterator[str]:
-    """Format the findings of both reviewers of a run's change (spec 4); empty for a run without reviews."""
+    """Format the findings of both reviewers of a run's change; empty for a run without reviews."""
     merged = merged_or_none(run)
     if merged is not None:
         from git_blackbird.messages.display.merged_review import render_merged_text  # noqa: PLC0415  # as above

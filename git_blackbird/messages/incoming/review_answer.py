@@ -1,4 +1,4 @@
-"""The answer of a parent's reviewer: model, JSON schema, and how it is found and checked (spec 0, spec 3).
+"""The answer of a parent's reviewer: model, JSON schema, and how it is found and checked.
 
 The schema of the launch is the first check, ``parse_review_answer`` the second, also without schemas.
 The schema keeps to the strict subset that all providers accept: everything is required. The model accepts

@@ -1,4 +1,4 @@
-"""Parse the answer of a spec or code reviewer: XML, repaired and parsed safely, or the old form (spec 4).
+"""Parse the answer of a spec or code reviewer: XML, repaired and parsed safely, or the old form.
 
 The repair rules: text around a root element, such as prose or a code fence, is skipped unless it has tags
 of the form or declares a document type or entities; a ``<``, ``>`` or ``&`` outside of tags of the form

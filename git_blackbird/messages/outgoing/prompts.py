@@ -1,4 +1,4 @@
-"""What a task's agent gets: the context pack in the Go program's form (PEER.md 1.3), or the same as prose."""
+"""What a task's agent gets: the context pack in the Go program's form, or the same as prose."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -214,7 +214,7 @@ def render_section(title: str, lines: Sequence[str]) -> str:
 
 
 def render_change_request(text: str, change: Summary | None) -> str:
-    """Format a change request: the person's text unchanged, then the files it is about (spec 2)."""
+    """Format a change request: the person's text unchanged, then the files it is about."""
     if change is None or not change.files:
         return text
     more = change.totals.files - len(change.files)

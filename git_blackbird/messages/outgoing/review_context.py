@@ -1,4 +1,4 @@
-"""The context of a parent's reviewer: the Go program's context pack, and the same as prose (PEER.md 1.3)."""
+"""The context of a parent's reviewer: the Go program's context pack, and the same as prose."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The prompts of the spec and code reviewers, and the change as data in them (spec 4, DESIGN.md 7).
+"""The prompts of the spec and code reviewers, and the change as data in them.
 
 Everything from the plan or the repository is in fences: text in a diff cannot pose as part of the prompt.
 """
@@ -93,7 +93,7 @@ def _visible_task_text(text: str) -> str:
 
 
 def _how_to_see(package: ReviewPackage, top: str | None) -> str:
-    """Describe how to get the change: spec 4's note if it is not included."""
+    """Describe how to get the change where it is not included."""
     git = f"git -C {shell_word(top)}" if top else "git"
     command = f"{git} diff {package.trees.base} {package.trees.head}"
     if package.diff is None:

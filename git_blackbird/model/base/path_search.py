@@ -1,4 +1,4 @@
-"""Search paths for ``@`` mentions in a text being written (spec 2)."""
+"""Search paths for ``@`` mentions in a text being written."""
 
 import re
 from bisect import bisect_right

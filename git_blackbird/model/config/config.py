@@ -1,4 +1,4 @@
-"""The configuration: every key with its type, default, limits and help text, and by its name (DESIGN.md 11).
+"""The configuration: every key with its type, default, limits and help text, and by its name.
 
 This model is the one definition: the keys, their validation, the output of ``git blackbird config`` and the
 JSON Schema follow from it.

@@ -1,4 +1,4 @@
-"""Values of keys as git reads them, and the layers that have them, merged (DESIGN.md 11)."""
+"""Values of keys as git reads them, and the layers that have them, merged."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum

@@ -99,7 +99,7 @@ class SubmoduleChange(Record):
 
 
 class Summary(Record):
-    """``review_summary`` of a run record (spec 2), bounded; ``cut`` says what was omitted."""
+    """``review_summary`` of a run record, bounded; ``cut`` says what was omitted."""
 
     files: tuple[str, ...] = ()
     diffstat: str = ""

@@ -1,4 +1,4 @@
-"""What the user's check says of a tree (DESIGN.md 15)."""
+"""What the user's check says of a tree."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from git_blackbird.model.base.record import Record
 
 
 class CheckOutcome(StrEnum):
-    """What the user's check says of a tree (DESIGN.md 15).
+    """What the user's check says of a tree.
 
     ``due``: it has not run yet. ``failed_before``: it fails on the base of the change as well. ``broken``: it
     could not be started, or was not done in time, and says nothing.

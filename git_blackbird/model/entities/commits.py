@@ -1,4 +1,4 @@
-"""Commits: their message and trailers, the runs that list them, and their origin (DESIGN.md 10)."""
+"""Commits: their message and trailers, the runs that list them, and their origin."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, StrEnum

@@ -1,4 +1,4 @@
-"""The decisions of a checkpoint, and their equivalent commands (spec 2)."""
+"""The decisions of a checkpoint, and their equivalent commands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

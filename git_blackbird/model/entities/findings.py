@@ -1,4 +1,4 @@
-"""The findings of a spec review and a code review of one change, each and merged (spec 4, DESIGN.md 7)."""
+"""The findings of a spec review and a code review of one change, each and merged."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -56,7 +56,7 @@ class FollowUp(StrEnum):
 
 
 class Finding(Record):
-    """An issue. ``line`` counts from 1; ``type`` is one of spec 4's words or the reviewer's own."""
+    """An issue. ``line`` counts from 1; ``type`` is a known word or the reviewer's own."""
 
     source: Source
     type: str
@@ -69,7 +69,7 @@ class Finding(Record):
 
     @property
     def priority(self) -> int:
-        """Its rank in spec 4's order: critical before important, then the spec review's issues first."""
+        """Its rank: critical before important, then the spec review's issues first."""
         return 2 * (self.severity is Severity.IMPORTANT) + 1 + (self.source is Source.CODE)
 
 
@@ -227,7 +227,7 @@ def _side(result: ReviewResult | None) -> ReviewerSummary | None:
 
 
 def _overall(spec: ReviewResult | None, code: ReviewResult | None) -> MergedVerdict | None:
-    """Apply spec 4's rule; if one of the two is missing, only issues count."""
+    """Derive the verdict of both reviews; if one of the two is missing, only issues count."""
     if _has_critical(spec):
         return MergedVerdict.SPEC_CRITICAL
     if _has_critical(code):

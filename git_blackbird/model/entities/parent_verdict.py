@@ -1,4 +1,4 @@
-"""A parent's review: its verdict, its subject, and its feedback for leaves (spec 0, DESIGN.md 8)."""
+"""A parent's review: its verdict, its subject, and its feedback for leaves."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Dismissal(Record):
 
 
 class Feedback(Record):
-    """Pending feedback of a failed review for one leaf, as in its file (spec 1, PEER.md 1.4).
+    """Pending feedback of a failed review for one leaf, as in its file.
 
     ``settled_at`` is ours: the leaf is about to be saved as ``done`` with that time, which settles the
     feedback.
@@ -62,7 +62,7 @@ class Feedback(Record):
 
 
 def completion_signature(parent: Task, tasks: Mapping[TaskId, Task]) -> str:
-    """Return a digest of the children's state that a review is about, as the Go program does (PEER.md 1.2).
+    """Return a digest of the children's state that a review is about, as the Go program does.
 
     Raises ValueError for a child without a valid time.
     """

@@ -1,4 +1,4 @@
-"""A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
+"""A run: one start of one agent on one task, as in its record."""
 
 from enum import StrEnum
 from itertools import takewhile
@@ -39,7 +39,7 @@ class RunStatus(StrEnum):
 
 
 class ReviewState(StrEnum):
-    """The state of the reviews of a run's change (DESIGN.md 7); None without reviews.
+    """The state of the reviews of a run's change; None without reviews.
 
     ``by_hand``: a person requested a review of a change that needed none.
     """
@@ -51,7 +51,7 @@ class ReviewState(StrEnum):
 
 
 class LandingState(StrEnum):
-    """The landing of a change that was made in a worktree of its own (DESIGN.md 13).
+    """The landing of a change that was made in a worktree of its own.
 
     ``due``: it is brought into the user's worktree as soon as nothing else is to be done about it.
     ``blocked``: it could not be, and a person has to decide.
@@ -63,7 +63,7 @@ class LandingState(StrEnum):
 
 
 class DecisionState(StrEnum):
-    """The decision at the checkpoint of a run (spec 2)."""
+    """The decision at the checkpoint of a run."""
 
     PENDING = "pending"
     APPROVED_CONTINUE = "approved_continue"

@@ -1,4 +1,4 @@
-"""The dependencies of a plan as layers: what a picture of it shows, and where (DESIGN.md 17)."""
+"""The dependencies of a plan as layers: what a picture of it shows, and where."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter

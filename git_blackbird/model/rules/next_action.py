@@ -1,4 +1,4 @@
-"""The next action: one pure function of plan, records and the scope of the call (DESIGN.md 5)."""
+"""The next action: one pure function of plan, records and the scope of the call."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -276,7 +276,7 @@ def _feedback(state: PlanState, call: CallScope) -> Iterator[SendFeedback]:
 
 
 def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentReviewRequired | None:
-    """Return the parent review that is due, nearest ancestor first, or the stop at one (spec 0)."""
+    """Return the parent review that is due, nearest ancestor first, or the stop at one."""
     tries = Counter(call.tried)
     by_hand = state.plan.tasks.get(call.review) if call.review is not None else None
     if by_hand is not None and unreadable_below(state, by_hand):

@@ -1,4 +1,4 @@
-"""Edit a plan by hand: from a valid plan to a valid plan (PEER.md 2, ``edit move delete deps``).
+"""Edit a plan by hand: from a valid plan to a valid plan.
 
 Parents' statuses follow in the same step; records of runs are not considered here.
 """

@@ -1,4 +1,4 @@
-"""Whether reviews allow a parent to be ``done``, and the feedback they leave pending (DESIGN.md 5 and 8)."""
+"""Whether reviews allow a parent to be ``done``, and the feedback they leave pending."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -172,7 +172,7 @@ _NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
 
 
 class ParentReviewStatus(NamedTuple):
-    """A parent blocked by its review, as shown when the loop stops (spec 0).
+    """A parent blocked by its review, as shown when the loop stops.
 
     ``resume`` are the children that the verdict flags, sorted; ``feedback`` is an excerpt on one line.
     ``fault`` says why there is no verdict.

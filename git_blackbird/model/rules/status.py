@@ -1,4 +1,4 @@
-"""Derive statuses: of a leaf from its runs, of a parent from its children (the table in DESIGN.md 5)."""
+"""Derive statuses: of a leaf from its runs, of a parent from its children."""
 
 import heapq
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What a person needs for a decision (spec 2)."""
+"""What a person needs for a decision."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar

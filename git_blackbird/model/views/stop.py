@@ -11,7 +11,7 @@ from git_blackbird.model.rules.state import ParentReviewStatus
 
 
 class StopReason(StrEnum):
-    """The stop reasons of DESIGN.md 5."""
+    """Why a call stopped."""
 
     INTERRUPTED = "interrupted"
     DECISION_REQUIRED = "decision_required"

@@ -1,4 +1,4 @@
-"""Spec review and code review of a change, side by side (spec 4, DESIGN.md 7)."""
+"""Spec review and code review of a change, side by side."""
 
 from dataclasses import replace
 from pathlib import Path

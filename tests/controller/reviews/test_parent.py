@@ -1,4 +1,4 @@
-"""The gate in front of a parent: fail, go on in the same session, review again (spec 0, DESIGN.md 8)."""
+"""The gate in front of a parent: fail, go on in the same session, review again."""
 
 from collections.abc import Sequence
 from dataclasses import replace

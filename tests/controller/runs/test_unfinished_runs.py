@@ -1,4 +1,4 @@
-"""Nothing starts over half-done work, nor past a request that nobody can deliver (DESIGN.md 5)."""
+"""Nothing starts over half-done work, nor past a request that nobody can deliver."""
 
 from collections.abc import Callable
 from pathlib import Path

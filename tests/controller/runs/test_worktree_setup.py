@@ -1,4 +1,4 @@
-"""The worktree of a task gets ignored files, a command's preparation, a slot and ports (DESIGN.md 13)."""
+"""The worktree of a task gets ignored files, a command's preparation, a slot and ports."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""DESIGN.md 5: what is due, in its order."""
+"""What is due, in its order."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""DESIGN.md 5: the status of a leaf is its latest run's, and parents follow their children."""
+"""The status of a leaf is its latest run's, and parents follow their children."""
 
 import pytest
 

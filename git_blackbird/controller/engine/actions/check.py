@@ -1,4 +1,4 @@
-"""Run the user's check on the change of a run, in a throw-away checkout (DESIGN.md 15)."""
+"""Run the user's check on the change of a run, in a throw-away checkout."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Land the change of a task that worked in a worktree of its own (DESIGN.md 13)."""
+"""Land the change of a task that worked in a worktree of its own."""
 
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.decisions.landing import (

@@ -1,4 +1,4 @@
-"""Review the change of a run by two reviewers (DESIGN.md 7), or a parent (DESIGN.md 8)."""
+"""Review the change of a run by two reviewers, or a parent."""
 
 from dataclasses import replace
 
