@@ -216,3 +216,13 @@ def test_what_is_on_its_way_to_its_place_is_in_no_snapshot(made: Path) -> None:
     limits = SnapshotLimits()
     tree = take_snapshot(discover(made, dict(os.environ)), limits=limits, hidden=HIDDEN).tree
     assert git(made, "ls-tree", "-r", "--name-only", tree).split() == [".blackbird-mine", "dir/x", "y"]
+
+
+def test_a_private_program_stays_one(made: Path) -> None:
+    before = git(made, "rev-parse", "HEAD^{tree}")
+    (made / "run").write_text("#!/bin/sh\n")
+    (made / "run").chmod(0o700)
+    after = take_snapshot(discover(made, dict(os.environ)), limits=SnapshotLimits(), hidden=HIDDEN).tree
+    (made / "run").unlink()
+    assert write(made, before, after) == {}
+    assert (made / "run").stat().st_mode & 0o777 == 0o700

@@ -79,14 +79,10 @@ def _point(repo: Repository, name: str, oid: str) -> None:
     import pygit2  # noqa: PLC0415 - slow to load
 
     try:
-        # As git does: without it a power cut may leave an empty file.
-        pygit2.settings.enable_fsync_gitdir(True)
         open_libgit2(repo).references.create(name, oid, force=True)
     except (pygit2.GitError, OSError, ValueError):
         # Git waits for who locks it, as one that packs references does, and says what is wrong.
         _update_refs(repo, f"update {name} {oid}\n")
-    finally:
-        pygit2.settings.enable_fsync_gitdir(False)
 
 
 def keep_commit(repo: Repository, name: str, commit: str) -> None:

@@ -1,6 +1,7 @@
 """Write paths of a tree into the user's worktree, each only if it still is what was compared with."""
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Mapping
 
@@ -69,7 +70,7 @@ def write_paths(
         new = {path: folder / os.fsdecode(path) for path in files}
         for path, oid in files.items():
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
-                new[path].chmod(0o600)
+                new[path].chmod(new[path].stat().st_mode & stat.S_IRWXU)
         refused: dict[bytes, str] = {}
         with PathWriter(repo, private) as writer:
             for path in writing_order(entries):
