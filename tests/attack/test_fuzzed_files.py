@@ -1,7 +1,7 @@
 """Hostile values in every field of every file start no program with them, and write nothing outside.
 
 ``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_fuzzed_files.py`` puts every value into every place:
-it tries all 10,000 cases; the suite a few, others with another BLACKBIRD_FIRST_CASE.
+it tries all 10,000 cases; the suite a few.
 """
 
 import copy
@@ -19,6 +19,7 @@ import pytest
 
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
+from tests.controller.killing import SHARDS, sample
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -177,15 +178,15 @@ def is_fenced(arguments: Sequence[object]) -> bool:
     return all(index > fence or words[index].startswith("--grep=Blackbird-Run: ") for index in hostile)
 
 
+@pytest.mark.parametrize("shard", range(SHARDS))
 def test_no_value_becomes_an_option_a_path_or_a_program(
-    trial: Trial, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    trial: Trial, tmp_path: Path, capfd: pytest.CaptureFixture[str], shard: int
 ) -> None:
     kept = tmp_path / "kept"
     shutil.copytree(trial.repo, kept, symlinks=True)
     cases = list(attacks(trial))
     assert len(cases) >= 10_000
-    step = 1 if os.environ.get("BLACKBIRD_EVERY_STEP") else len(cases) // 25
-    for attack in cases[int(os.environ.get("BLACKBIRD_FIRST_CASE", "7")) % step :: step]:
+    for attack in sample(cases, shard, 25):
         shutil.rmtree(trial.repo)
         shutil.copytree(kept, trial.repo, symlinks=True)
         file = file_of(trial, attack.file)

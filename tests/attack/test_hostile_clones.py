@@ -19,7 +19,7 @@ import pytest
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.model.entities.run import RECORDER, RunFields
-from tests.controller.killing import EVERY_STEP
+from tests.controller.killing import SHARDS, sample
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -149,7 +149,10 @@ def outside(trial: Trial) -> Mapping[str, bytes]:
     }
 
 
-def test_nothing_of_them_is_acted_on(trial: Trial, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_nothing_of_them_is_acted_on(
+    trial: Trial, tmp_path: Path, capfd: pytest.CaptureFixture[str], shard: int
+) -> None:
     (trial.repo.parent / "victim").write_text("mine\n")
     tree, head = (git(trial.repo, "rev-parse", name) for name in ("HEAD^{tree}", "HEAD"))
     ids = hostile_tree(trial.repo), tree, head
@@ -157,9 +160,8 @@ def test_nothing_of_them_is_acted_on(trial: Trial, tmp_path: Path, capfd: pytest
     shutil.copytree(trial.repo, kept, symlinks=True)
     every = list(cases(ids))
     assert len(every) >= 10_000
-    step = 1 if EVERY_STEP else len(every) // 40
     before, heads = outside(trial), git(trial.repo, "for-each-ref", "refs/heads")
-    for case in every[7 % step :: step]:
+    for case in sample(every, shard, 40):
         shutil.rmtree(trial.repo)
         shutil.copytree(kept, trial.repo, symlinks=True)
         found = record(case, ids)

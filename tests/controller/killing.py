@@ -4,12 +4,22 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+T = TypeVar("T")
 # What the suite takes of the steps, read before the tests are sealed: each walk begins with the first.
 EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
 STRIDE = 1 if EVERY_STEP else 16
+# Into how many tests the cases of a generator are split, for several processes.
+SHARDS = 4 if EVERY_STEP else 1
 STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
+
+
+def sample(cases: Sequence[T], shard: int, usual: int) -> Sequence[T]:
+    """Return the cases of one shard: of all, or about as many as are usual, from all over."""
+    step = SHARDS if EVERY_STEP else len(cases) // usual
+    return cases[(shard if EVERY_STEP else 7) % step :: step]
 
 
 def run_killed(action: Callable[[], object], at: int) -> bool:
