@@ -41,12 +41,14 @@ def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
     """
     folder = Path(tempfile.gettempdir(), f"{RUN_FOLDER_PREFIX}{run_id}")
     try:
-        folder.mkdir(mode=0o700)
+        new = Path(tempfile.mkdtemp(prefix=f"{RUN_FOLDER_PREFIX}new-"))
+        (new / _OWNER).write_bytes(os.fsencode(paths.private))
+        # It never has its name without an owner, so that none is in the way for good.
+        new.rename(folder)
     except OSError as error:
         message = f"cannot make {folder}: {error.strerror}"
         raise UnusableError(message, hint=refusal_hint(error)) from error
     try:
-        (folder / _OWNER).write_bytes(os.fsencode(paths.private))
         yield folder
     finally:
         _remove_tree(folder)

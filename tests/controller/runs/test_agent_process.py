@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.runs.agent_process import remove_litter, scratch_dir
+from git_blackbird.controller.runs.agent_process import remove_litter, scratch_dir, sweep_scratch_dirs
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.storage.paths import Paths
+from tests.controller.killing import run_killed
 
 STARTED = 1_800_000_000
 RUN = Run(
@@ -57,3 +58,27 @@ def test_read_only_folders_and_what_links_lead_to(tmp_path: Path, monkeypatch: p
         inner.parent.chmod(0o500)
     assert not folder.exists()
     assert stat.S_IMODE(mine.stat().st_mode) == 0o500
+
+
+def test_a_kill_while_its_folder_is_made_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    paths, run_id = Paths(tmp_path, tmp_path), RunId("1" * 16)
+
+    def work() -> None:
+        with scratch_dir(paths, run_id):
+            pass
+
+    at = 1
+    while run_killed(work, at):
+        sweep_scratch_dirs(paths)
+        with scratch_dir(paths, run_id) as folder:
+            assert (folder / "worktree").read_bytes() == os.fsencode(tmp_path)
+        at += 1
+    assert at > 3
+    # Of others nothing is removed.
+    (tmp_path / "tmp" / f"git-blackbird-{'2' * 16}").mkdir()
+    sweep_scratch_dirs(paths)
+    assert (tmp_path / "tmp" / f"git-blackbird-{'2' * 16}").is_dir()
