@@ -229,6 +229,7 @@ def test_commits_of_the_change_are_taken_back_by_a_commit(trial: Trial) -> None:
     assert git(trial.repo, "log", "-1", "--format=%s%n%(trailers)").splitlines() == [
         'Undo "A"',
         "Blackbird-Task: a",
+        f"Blackbird-Run: undo-{trial.records('a')[-1]['id']}",
     ]
     assert changed(trial) == ["A  staged.txt"]
     trial.expect(0, "redo", "a")
@@ -289,3 +290,19 @@ def test_links_modes_and_odd_names(trial: Trial, tmp_path: Path) -> None:
         True,
     )
     assert (trial.repo / "folder").read_text() == "file\n"
+
+
+def test_its_own_commits_are_nobodys_work_on_the_task(trial: Trial) -> None:
+    trial.expect(0, "hooks", "install")
+    approve_with_commit(trial, "echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    record = trial.records("a")[-1]
+    said = git(trial.repo, "log", "-1", "--format=%(trailers:key=Blackbird-Run,valueonly)")
+    assert said.strip() == f"undo-{record['id']}"
+    assert record["undo_commit"] == git(trial.repo, "rev-parse", "HEAD")
+    assert record["id"] in trial.expect(0, "show", "--commit", "HEAD")
+    trial.expect(0, "retry", "a")
+    git(trial.repo, "commit", "-q", "--amend", "--no-edit", "--date=2001-01-01T00:00:00Z")
+    assert trial.statuses()["a"] == "todo"
+    assert len(trial.records("a")) == 1
+    assert record["id"] in trial.expect(0, "show", "--commit", "HEAD")

@@ -23,7 +23,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.commits import render_undo_message
+from git_blackbird.model.entities.commits import render_undo_message, undo_mark
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.entities.status import Status
@@ -248,13 +248,19 @@ class _Undo:
         again = task_command("redo" if self.is_redo else "undo", self.task.id)
         if not is_whole:
             return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
-        plan = plan_commit(workspace.repo, wanted, written.head)
+        plan, mark = (
+            plan_commit(workspace.repo, wanted, written.head),
+            undo_mark(run_id, is_redo=self.is_redo),
+        )
+        if not plan.edits and not plan.obstacles and self._marked.undo_begun is not None:
+            # It was cut off after its commit.
+            return _Commit(commit_of_run(workspace.repo, mark, self._marked.head_commit))
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
         try:
             with approval_lock(workspace.paths, run_id) as right:
-                created = commit_in_subprocess(workspace.repo, plan, message, f"undo-{run_id}", right)
+                created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
         except CommitRefusedError as error:
             return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
         return _Commit(created.oid, created.left_behind)

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.log import find_commit, reachable, read_commits
-from git_blackbird.model.entities.commits import Commit, CommitProvenance, CommitSource, Evidence, RunCommit
+from git_blackbird.model.entities.commits import (
+    Commit,
+    CommitProvenance,
+    CommitSource,
+    Evidence,
+    RunCommit,
+    run_of_mark,
+)
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
 
 
@@ -56,7 +63,9 @@ def find_origin(workspace: Workspace, name: str) -> CommitProvenance:
 
 
 def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
-    return tuple(CommitSource(run.task_id, run.id, run) for run in runs if oid in run.commits)
+    return tuple(
+        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.commits, run.undo_commit)
+    )
 
 
 def _instead(
@@ -79,7 +88,7 @@ def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[CommitSource]:
     """Return the runs that the trailers name, and the named tasks without such a run."""
     told: set[str | None] = set()
     for run_id in commit.runs:
-        run = runs.get(run_id)
+        run = runs.get(run_of_mark(run_id))
         only_task = commit.tasks[0] if len(commit.tasks) == 1 else None
         task_id = run.task_id if run is not None else only_task
         told.add(task_id)

@@ -76,7 +76,21 @@ def render_undo_message(task: "Task", run_id: RunId, *, is_redo: bool) -> str:
     """Return the message of a commit that takes the change of a task back, or brings it back."""
     title = " ".join(strip_controls(task.title).split()) or task.id
     verb, what = ("Redo", "brings back") if is_redo else ("Undo", "takes back")
-    return f'{verb} "{title}"\n\nThis {what} the change of run {run_id}.\n\n{TASK_TRAILER}: {task.id}\n'
+    trailers = f"{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {undo_mark(run_id, is_redo=is_redo)}\n"
+    return f'{verb} "{title}"\n\nThis {what} the change of run {run_id}.\n\n{trailers}'
+
+
+def undo_mark(run_id: RunId, *, is_redo: bool) -> str:
+    """Return what stands for a run in the trailer of a commit that takes its change back, or brings it back.
+
+    It is not that run's commit, and nobody's work on its task.
+    """
+    return f"{'redo' if is_redo else 'undo'}-{run_id}"
+
+
+def run_of_mark(name: str) -> str:
+    """Return the run whose change a commit with such a trailer is about."""
+    return name.rpartition("-")[2]
 
 
 # The clock of file systems is a tick behind the one of processes.
