@@ -11,6 +11,7 @@ import pytest
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree import path_writer
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.obstacles import IGNORED, find_obstacles
 from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature_of
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
@@ -77,6 +78,7 @@ def test_no_other_place_writes_into_a_worktree(repo: Path, tmp_path: Path) -> No
 @pytest.fixture
 def made(repo: Path) -> Path:
     commit(repo, {"dir/x": "old\n", "y": "old\n"})
+    (repo / ".git/blackbird").mkdir()
     return repo
 
 
@@ -94,7 +96,8 @@ def trees_of(repo: Path) -> tuple[str, str]:
 def write(repo: Path, before: str, after: str) -> dict[bytes, str]:
     opened = discover(repo, dict(os.environ))
     expected = take_signatures(opened, TreeStore(opened).changed_paths(before, after))
-    return write_paths(opened, before, after, expected, timeout_seconds=60)
+    change, journal = TreePair(before, after), Journal(opened, "x")
+    return write_paths(opened, change, expected, journal, timeout_seconds=60)
 
 
 @pytest.fixture(params=["swap", "no swap"])
@@ -128,7 +131,8 @@ def test_a_folder_that_is_a_link_is_not_entered(made: Path, tmp_path: Path, link
     with contextlib.suppress(FileNotFoundError):
         (made / link).rename(tmp_path / "aside")
     (made / link).symlink_to(outside)
-    refused = write_paths(opened, before, after, expected, timeout_seconds=60)
+    change, journal = TreePair(before, after), Journal(opened, "x")
+    refused = write_paths(opened, change, expected, journal, timeout_seconds=60)
     assert "a symbolic link leads elsewhere" in refused.values()
     assert (outside / "x").read_text() == "old\n"
     assert list((outside / "deep").iterdir()) == []
@@ -142,7 +146,7 @@ def test_what_was_edited_since_stays(made: Path, tmp_path: Path, system: str) ->
     new.write_text("new\n")
     private = tmp_path / "private"
     private.mkdir()
-    with PathWriter(opened, private) as writer:
+    with PathWriter(opened, private, Journal(opened, "x")) as writer:
         assert writer.write(b"y", new, expected) == path_writer.EDITED
         assert writer.write(b"y", None, expected) == path_writer.EDITED
         assert writer.write(b"dir/x", new, ()) == path_writer.EDITED
@@ -185,7 +189,7 @@ def test_a_folder_that_became_a_repository_is_not_entered(made: Path, tmp_path: 
     new.write_text("new\n")
     (tmp_path / "private").mkdir()
     git(made / "dir", "init", "-q")
-    with PathWriter(opened, tmp_path / "private") as writer:
+    with PathWriter(opened, tmp_path / "private", Journal(opened, "x")) as writer:
         assert writer.write(b"dir/x", new, signature_of(made / "dir/x")) == NESTED
         assert writer.write(b"dir/deeper/x", new, ()) == NESTED
         assert writer.write(b"dir/x", None, signature_of(made / "dir/x")) == NESTED
@@ -202,7 +206,7 @@ def test_where_names_fold_case_one_of_other_letters_is_renamed(made: Path, tmp_p
     (made / "Y").hardlink_to(made / "y")
     expected = take_signatures(opened, [b"y", b"Y"])
     assert find_obstacles(opened, TreePair(before, after), expected) == {}
-    with PathWriter(opened, tmp_path / "private") as writer:
+    with PathWriter(opened, tmp_path / "private", Journal(opened, "x")) as writer:
         assert writer.write(b"Y", new, expected[b"Y"]) is None
         (made / "y").unlink()
         (made / "y").hardlink_to(made / "Y")

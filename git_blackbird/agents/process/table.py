@@ -3,12 +3,11 @@
 import os
 import subprocess
 import time
-from functools import cache
-from pathlib import Path
 
 import psutil
 
 from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
+from git_blackbird.model.base.system import boot_id
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
@@ -24,7 +23,7 @@ def find_identity(pid: int) -> str | None:
     try:
         if pid <= 0 or psutil.Process(pid).status() in _ENDED:
             return None
-        return f"{_boot_id()}:{_start_ticks(pid)}" if psutil.LINUX else start_from_ps(pid)
+        return f"{boot_id()}:{_start_ticks(pid)}" if psutil.LINUX else start_from_ps(pid)
     except (psutil.Error, FileNotFoundError):
         return None
 
@@ -37,11 +36,6 @@ def _start_ticks(pid: int) -> int:
         # psutil adds the boot time, which changes with the clock.
         if psutil.boot_time() == boot_time:
             return ticks
-
-
-@cache
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def start_from_ps(pid: int) -> str | None:

@@ -99,7 +99,8 @@ class ApprovalRefusedError(RequestError):
 class ApprovalRequest:
     """An approval of the change of ``runs``.
 
-    ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that.
+    ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that. ``written`` is what
+    was just written of it: edits on top of that stay out of the commit.
     """
 
     state: PlanState
@@ -108,6 +109,7 @@ class ApprovalRequest:
     pair: TreePair | None
     runs: Sequence[Run] = ()
     strayed: OtherBranch | None = None
+    written: str | None = None
 
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
@@ -177,7 +179,7 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
     try:
         worktree = snapshot(workspace, since=pair.head).tree
         origin = origin_of(workspace, approval.state, approval.runs)
-        plan = plan_commit(workspace.repo, pair, worktree, origin)
+        plan = plan_commit(workspace.repo, pair, approval.written or worktree, origin)
         moved = path_differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.

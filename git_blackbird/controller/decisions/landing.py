@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from git_blackbird.controller.core.status_sync import note_on_run, update_run
+from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import (
@@ -19,13 +19,13 @@ from git_blackbird.controller.runs.finish import snapshot_and_summarize
 from git_blackbird.controller.runs.worktrees import place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import estranged_worktrees
-from git_blackbird.git.worktree.merging import TreeMerge, before_attempt, merge_trees
+from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
-from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
@@ -51,20 +51,25 @@ class ChangeGoneError(UnusableError):
 class Landing:
     """A change merged with the user's worktree, before anything of it is written.
 
-    ``now`` is the user's worktree; ``before`` is the same without what an earlier attempt wrote. ``left`` are
-    the paths that cannot be written, each with the reason.
+    ``now`` is the user's worktree, ``wanted`` the same with what is still to be written. ``pair`` is what
+    lands: the worktree without the change and with it, as it was when the first file was about to be written.
+    ``left`` are the paths that cannot be written, each with the reason.
     """
 
     now: str
-    before: str
+    pair: TreePair
+    wanted: str
     merge: TreeMerge
     expected: Mapping[bytes, Signature]
     left: Mapping[bytes, str]
 
-    @property
-    def pair(self) -> TreePair:
-        """The user's worktree without the change and with it."""
-        return TreePair(self.before, self.merge.tree)
+    def journal(self, repo: Repository) -> Journal:
+        """Return the journal of writing it."""
+        return _journal(repo, self.pair)
+
+
+def _journal(repo: Repository, pair: TreePair) -> Journal:
+    return Journal(repo, f"landing {pair.base} {pair.head}")
 
 
 def merge_change(workspace: Workspace, run: Run) -> Landing:
@@ -76,23 +81,34 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     trees = TreeStore(repo)
     if change is None or change.head not in trees:
         raise ChangeGoneError(_NO_CHANGE)
-    attempt = load_run_ref(repo, run.id, "landing")
-    paths = set(trees.changed_paths(change.base, change.head))
+    begun = run.landing_pair
+    paths = set(trees.changed_paths(*(change if begun is None else begun)))
     for _ in range(_TRIES):
         # Taken before the snapshot: a later edit changes them.
         expected = take_signatures(repo, sorted(paths))
-        now, unknown = look_at(workspace, [*filter(None, [change, attempt])], expected, change.base)
-        before = now if attempt is None else before_attempt(repo, now, attempt)
-        merge = TreeMerge(change.head)
-        if before != change.base:
-            (merge,) = merge_trees(repo, change.base, [(before, change.head)])
+        now, unknown = look_at(workspace, [change if begun is None else begun], expected, change.base)
+        merge = _merged(repo, change, now) if begun is None else _gone_on(repo, begun, now)
         paths = set(trees.changed_paths(now, merge.tree))
         if paths <= expected.keys():
             expected = {path: expected[path] for path in paths}
             left = {path: reason for path, reason in unknown.items() if path in paths}
             left |= find_obstacles(repo, TreePair(now, merge.tree), expected)
-            return Landing(now, before, merge, expected, left)
+            pair = TreePair(now, merge.tree) if begun is None else begun
+            return Landing(now, pair, merge.tree, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
+
+
+def _merged(repo: Repository, change: TreePair, now: str) -> TreeMerge:
+    if now == change.base:
+        return TreeMerge(change.head)
+    (merge,) = merge_trees(repo, change.base, [(now, change.head)])
+    return merge
+
+
+def _gone_on(repo: Repository, begun: TreePair, now: str) -> TreeMerge:
+    """Return the worktree with the rest of a landing that was cut off, each path judged by itself."""
+    merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
+    return TreeMerge(merged.tree, tuple(sorted(merged.left)))
 
 
 def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
@@ -129,7 +145,7 @@ def land(
     if (blocked := block_on_other_branch(workspace, run)) is not None:
         return blocked
     commits = _is_committed(workspace, run) and not landing.pair.is_empty
-    plan = plan_commit(workspace.repo, landing.pair, landing.merge.tree) if commits else None
+    plan = plan_commit(workspace.repo, landing.pair, landing.pair.head) if commits else None
     if plan is not None and plan.obstacles:
         plan = name_uncommitted(workspace, state, plan)
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
@@ -142,7 +158,8 @@ def land(
     if not commits:
         return _landed(workspace, run, landing, ApprovalCommit(None))
     try:
-        approval = ApprovalRequest(state, task, run, landing.pair, strayed=_other_branch_now(workspace, run))
+        strayed = _other_branch_now(workspace, run)
+        approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
         with commit_change(workspace, approval) as commit:
             return _landed(workspace, run, landing, commit)
     except ApprovalRefusedError as error:
@@ -183,12 +200,29 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
     repo, expected = workspace.repo, landing.expected
     if edited := find_edited(repo, expected):
         return dict.fromkeys(edited, _EDITED)
-    save_run_ref(repo, run.id, *landing.pair, "landing")
-    if expected:
-        begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
-        note_on_run(workspace, run, begun)
+    _begin(workspace, run, landing)
     seconds = float(workspace.config.snapshot.timeout_seconds)
-    return write_paths(repo, landing.now, landing.merge.tree, expected, timeout_seconds=seconds)
+    change = TreePair(landing.now, landing.wanted)
+    return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
+
+
+class StaleLandingError(UnusableError):
+    """A change is no longer to land: a person has decided otherwise meanwhile. Nothing was written."""
+
+
+def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
+    """Say in the record that files are about to be written, if the change is still to land.
+
+    Raises StaleLandingError.
+    """
+    with workspace.transaction() as transaction:
+        stored = workspace.store.records.history(run.task_id).find(run.id)
+        is_due = stored is not None and stored.is_landing_due and stored.superseded_at is None
+        if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
+            raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
+        begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
+        if landing.expected and stored.landing_pair != landing.pair:
+            transaction.save_run(stored.with_fields(begun))
 
 
 def _landed(
@@ -208,6 +242,7 @@ def _landed(
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields))
+    landing.journal(workspace.repo).end()
     warnings = (*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",)))
     return LandingEnded(run.task_id, saved, commit, warnings)
 

@@ -15,7 +15,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge
-from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
     render_merged_check_request,
@@ -64,7 +64,7 @@ def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None
 
 def _halves(workspace: Workspace, run: Run) -> str:
     """Name what is in the user's worktree of a change that began to land."""
-    attempt = load_run_ref(workspace.repo, run.id, "landing") if run.landing_begun else None
+    attempt = run.landing_pair
     if attempt is None:
         return ""
     trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree

@@ -1,8 +1,9 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
@@ -12,9 +13,11 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.log import commit_of_run, commits_in_head, find_commit
-from git_blackbird.git.worktree.merging import Merged, before_attempt, merge_changes, with_attempt
+from git_blackbird.git.worktree.merging import Merged, merge_changes, with_attempt
 from git_blackbird.git.worktree.obstacles import find_obstacles
+from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
@@ -161,75 +164,99 @@ class _Undo:
 
     def perform(self, *, dry_run: bool) -> UndoResult:
         repo = self.workspace.repo
-        attempt = self._attempt()
-        changes = self._changes(attempt)
+        changes = self._changes()
         paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
         expected = take_signatures(repo, paths)
-        before, unknown = look_at(self.workspace, changes, expected, changes[0].base)
-        merged = merge_changes(repo, before, changes, unknown)
-        while obstacles := find_obstacles(repo, TreePair(before, merged.tree), expected):
-            unknown = {**unknown, **obstacles}
-            merged = merge_changes(repo, before, changes, unknown)
+        now, unknown = look_at(self.workspace, changes, expected, changes[0].base)
+        merged = self._merge(now, changes, unknown, expected)
         if dry_run:
-            return self._result(TreePair(before, merged.tree), merged.left)
-        # An undo or redo may have been cut off after it wrote some of the files.
-        made = changes[0] if self.is_redo else attempt
-        began = before if made is None else before_attempt(repo, before, made)
-        self._require_some(merged, before, began)
+            return self._result(TreePair(now, merged.tree), merged.left)
+        self._require_some(merged, now)
+        pair = self._pair(TreePair(now, merged.tree), merged.left)
         if not self.is_redo:
-            self._keep(TreePair(began, merged.tree), attempt)
+            # What is in the worktree now, and what it is to be, stays reachable, whatever comes.
+            save_run_ref(repo, self._marked.id, *pair, purpose="undo")
         self._mark_begun()
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
-        refused = write_paths(repo, before, merged.tree, expected, timeout_seconds=seconds)
+        change = TreePair(now, merged.tree)
+        refused = write_paths(repo, change, expected, self._journal, timeout_seconds=seconds)
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
-            written = TreePair(merged.tree, before)
-            after = Carrier(repo, HIDDEN).without(written, refused).base
-            if not self.is_redo:
-                self._keep(TreePair(began, after), attempt)
-        commit = self._commit(TreePair(began, after), is_whole=not refused)
+            after = Carrier(repo, HIDDEN).without(TreePair(merged.tree, now), refused).base
+        commit = self._commit(pair, is_whole=not refused)
         self._record(left, commit, is_whole=not refused)
-        result = self._result(TreePair(before, after), left, commit, is_dry_run=False)
+        result = self._result(TreePair(now, after), left, commit, is_dry_run=False)
         return replace(result, is_whole=not refused)
 
-    def _attempt(self) -> TreePair | None:
-        """Return what an earlier attempt was to change; to land by halves comes to that of one."""
-        begun = self._marked.landing_pair if self._marked.landing_begun else None
-        if begun is not None:
-            return TreePair(begun.head, begun.base)
+    def _merge(
+        self,
+        now: str,
+        changes: Sequence[TreePair],
+        unknown: Mapping[bytes, str],
+        expected: Mapping[bytes, Signature],
+    ) -> Merged:
+        repo, written = self.workspace.repo, self._journal.written()
+        merged = merge_changes(repo, now, changes, unknown, written)
+        while obstacles := find_obstacles(repo, TreePair(now, merged.tree), expected):
+            unknown = {**unknown, **obstacles}
+            merged = merge_changes(repo, now, changes, unknown, written)
+        return merged
+
+    @property
+    def _verb(self) -> Literal["undo", "redo"]:
+        return "redo" if self.is_redo else "undo"
+
+    @property
+    def _journal(self) -> Journal:
+        return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
+
+    @cached_property
+    def _kept(self) -> TreePair | None:
+        """What an undo of these runs changed, or was to change."""
         return load_run_ref(self.workspace.repo, self._marked.id, "undo")
+
+    @property
+    def _begun(self) -> TreePair | None:
+        """What is to be written, where that has begun and was cut off, or could not be done in full."""
+        if self._kept is None or self._marked.undo_begun != self._verb:
+            return None
+        return TreePair(self._kept.head, self._kept.base) if self.is_redo else self._kept
 
     def _mark_begun(self) -> None:
         """Note that files may be half taken back from here on: the next execute completes it."""
-        fields = RunFields(undo_begun="redo" if self.is_redo else "undo")
+        fields = RunFields(undo_begun=self._verb)
         update_run(self.workspace, self._marked, lambda stored: stored.with_fields(fields))
 
-    def _require_some(self, merged: Merged, before: str, began: str) -> None:
+    def _require_some(self, merged: Merged, now: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
-        if self._marked.undo_begun == ("redo" if self.is_redo else "undo"):
+        if self._begun is not None:
             return  # what is left may be what an earlier attempt left
-        is_again = not self.is_redo and self._marked.undone_at is not None
-        if merged.tree == before and merged.left and (began == before or is_again):
+        if merged.tree == now and merged.left:
             verb = "brought back" if self.is_redo else "taken back"
             listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
             why = bulleted_lines(listed, _MAX_NAMED)
             hint = "change these files by hand, or take back what was done to them since first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
-    def _keep(self, pair: TreePair, attempt: TreePair | None) -> None:
-        """Keep what is in the worktree now and what it is to be: it stays reachable, whatever comes."""
-        repo = self.workspace.repo
-        whole = pair if attempt is None else with_attempt(repo, pair, attempt)
-        save_run_ref(repo, self._marked.id, *whole, purpose="undo")
+    def _pair(self, pair: TreePair, left: Collection[bytes]) -> TreePair:
+        """Return all that is taken back, or brought back: with what an earlier attempt did of it."""
+        repo, earlier, landing = self.workspace.repo, self._kept, self._marked.landing_pair
+        if self._begun is not None:
+            return Carrier(repo, HIDDEN).without(self._begun, left)
+        if landing is not None and self._marked.landing_begun:
+            earlier = TreePair(landing.head, landing.base)
+        return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
 
-    def _changes(self, attempt: TreePair | None) -> list[TreePair]:
+    def _changes(self) -> list[TreePair]:
         """Return what to bring into the worktree, in this order."""
+        if self._begun is not None:
+            return [self._begun]
         if self.is_redo:
-            if attempt is None:
+            if self._kept is None:
                 raise UnusableError(
                     f"what was taken back of {self.task.id} is not in this repository any more"
                 )
-            return [TreePair(attempt.head, attempt.base)]
+            return [TreePair(self._kept.head, self._kept.base)]
         places = (run.change_in_place or run.landing_pair for run in self.runs)
         pairs = [pair for pair in places if pair is not None]
         return [TreePair(pair.head, pair.base) for pair in pairs]
@@ -245,7 +272,7 @@ class _Undo:
         wanted = self._to_commit(written)
         if wanted.is_empty:
             return _Commit()
-        again = task_command("redo" if self.is_redo else "undo", self.task.id)
+        again = task_command(self._verb, self.task.id)
         if not is_whole:
             return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
         plan, mark = (
@@ -297,7 +324,7 @@ class _Undo:
             undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
             undo_commit=None if is_back else made,
             undo_uncommitted=commit.is_refused or None,
-            undo_begun=None if is_whole else "redo" if self.is_redo else "undo",
+            undo_begun=None if is_whole else self._verb,
         )
         if self._marked.landing_begun:
             fields = fields.with_fields(RunFields(landing=LandingState.LANDED, landing_begun=None))
@@ -305,6 +332,8 @@ class _Undo:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             transaction.save_run(stored.with_fields(fields))
             save_statuses(self.workspace, transaction)
+        if is_whole:
+            self._journal.end()
         if is_back:
             delete_run_ref(self.workspace.repo, self._marked.id, "undo")
 

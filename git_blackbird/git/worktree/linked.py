@@ -119,8 +119,13 @@ def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
     )
 
 
+def worktree_name(repo: Repository) -> str:
+    """Name a worktree among those of its repository, as git does."""
+    return "main-worktree" if repo.git_dir == repo.common_dir else repo.git_dir.name
+
+
 def _home(repo: Repository) -> str:
-    """Name a worktree among those of its repository: the same task may be in several of their plans."""
+    """Name the worktree whose plan a task is of: the same one may be in several."""
     return "." if repo.git_dir == repo.common_dir else repo.git_dir.name
 
 

@@ -1,8 +1,7 @@
 """Merge on objects alone: changes into a tree, path by path, or whole trees as git merges branches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
@@ -10,7 +9,6 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.git.worktree.write_back import writing_order
 from git_blackbird.model.entities.change import TreePair
 
 _OVERLAPS = "later edits overlap with it"
@@ -32,27 +30,18 @@ def merge_changes(
     tree: str,
     changes: Iterable[TreePair],
     unknown: Mapping[bytes, str] = MappingProxyType({}),
+    written: Collection[bytes] = frozenset(),
 ) -> Merged:
     """Apply changes to a tree, one after the other; a path where one does not apply stays as it was.
 
-    So do paths that the tree does not have as they are, ``unknown``, each with the reason.
+    So do paths that the tree does not have as they are, ``unknown``, each with the reason. What differs at
+    ``written`` paths, which had been brought to the changes before, is an edit of what they are.
     Raises UnusableError if an object is missing or cannot be written.
     """
     merge = _Merge(repo, TreeStore(repo), tree)
     for change in changes:
-        merge.apply(change, unknown)
+        merge.apply(change, unknown, written)
     return merge.result()
-
-
-def before_attempt(repo: Repository, tree: str, attempt: TreePair) -> str:
-    """Return a tree with what an attempt to write files began with, at each path that it came to.
-
-    Later paths of its order that are as it was to make them were made so by someone else.
-    """
-    trees = TreeStore(repo)
-    wanted = {path: trees.entry(attempt.head, path) for path in trees.changed_paths(*attempt)}
-    made = takewhile(lambda path: trees.entry(tree, path) == wanted[path], writing_order(wanted))
-    return trees.edited(tree, {path: trees.entry(attempt.base, path) for path in made})
 
 
 def with_attempt(repo: Repository, pair: TreePair, attempt: TreePair) -> TreePair:
@@ -77,7 +66,7 @@ class _Merge:
     def entry(self, path: bytes) -> TreeEntry | None:
         return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
 
-    def apply(self, change: TreePair, unknown: Mapping[bytes, str]) -> None:
+    def apply(self, change: TreePair, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
         both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
         for path in sorted(self.trees.changed_paths(*change)):
             before, after = (self.trees.entry(side, path) for side in change)
@@ -91,7 +80,7 @@ class _Merge:
                 self.left[path] = _REPOSITORY
             elif now == before:
                 self.edits[path] = after
-            else:
+            elif path not in written:
                 both[path] = before, now, after
         merged = merge_entries(self.repo, self.trees, both)
         self.edits |= merged

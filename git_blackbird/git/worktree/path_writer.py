@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.places import TEMPORARY
 
 EDITED = "it was edited at the same moment"
@@ -25,8 +26,6 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_SWAP = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 _AT_FDCWD = -100 if sys.platform == "linux" else -2
 _SWAP = 2
-# What a killed command may have left beside the files that it wrote, a path on each line.
-_JOURNAL = "temporary-files"
 
 Signature = tuple[int, ...]
 
@@ -48,10 +47,11 @@ class PathWriter:
     What is replaced or removed is moved to ``private`` first, and put back if it is not what was expected.
     """
 
-    def __init__(self, repo: Repository, private: Path) -> None:
+    def __init__(self, repo: Repository, private: Path, journal: Journal) -> None:
         self._repo = repo
         self._private = private
-        self._journal = repo.private_dir / _JOURNAL
+        self._journal = journal
+        self._temporary_files = repo.private_dir / "temporary-files"
         # The inodes of the written files.
         self._written: set[Signature] = set()
 
@@ -66,12 +66,12 @@ class PathWriter:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove the temporary files of a killed command."""
+        """Remove what a killed command may have left beside the files that it wrote."""
         with contextlib.suppress(FileNotFoundError):
-            for line in self._journal.read_bytes().splitlines():
+            for line in self._temporary_files.read_bytes().splitlines():
                 if line.rpartition(b"/")[2].startswith(os.fsencode(TEMPORARY)):
                     Path(os.fsdecode(line)).unlink(missing_ok=True)
-            self._journal.unlink()
+            self._temporary_files.unlink()
 
     def write(self, path: bytes, new: Path | None, expected: Signature) -> str | None:
         """Put a file in the place of a path, or remove it with None; return why it stays as it is."""
@@ -83,9 +83,13 @@ class PathWriter:
                     # A file system that folds case has what was just written under the removed name, too.
                     return None if new is None and now[3:4] in self._written else EDITED
                 if new is None:
-                    return self._remove(folder, folders, name, expected)
-                reason = self._put(folder, folders, name, new, expected)
-                self._written.add(signature_of(name, folder)[3:4])
+                    self._journal.before(path, 0)
+                    reason = self._remove(folder, folders, name, expected)
+                else:
+                    reason = self._put(folder, path, new, expected)
+                    self._written.add(signature_of(name, folder)[3:4])
+                if reason is None:
+                    self._journal.after(path)
                 return reason
         except _BlockedError as error:
             return str(error)
@@ -107,12 +111,12 @@ class PathWriter:
         finally:
             os.close(here)
 
-    def _put(
-        self, folder: int, folders: Sequence[bytes], name: bytes, new: Path, expected: Signature
-    ) -> str | None:
+    def _put(self, folder: int, path: bytes, new: Path, expected: Signature) -> str | None:
+        *folders, name = path.split(b"/")
         source, is_beside = self._brought(folder, folders, new)
         place = folder if is_beside else None
         try:
+            self._journal.before(path, os.stat(source, dir_fd=place, follow_symlinks=False).st_ino)
             if not expected:
                 # An empty folder is not in the way.
                 if _is_folder(folder, name) and not _is_removed(folder, name):
@@ -147,8 +151,8 @@ class PathWriter:
         """Return the name of a file that is about to be in a folder, and note it for when this is killed."""
         beside = os.fsencode(f"{TEMPORARY}{secrets.token_hex(8)}")
         above = b"/".join((os.fsencode(self._repo.top), *folders))
-        with self._journal.open("ab") as journal:
-            journal.write(above + b"/" + beside + b"\n")
+        with self._temporary_files.open("ab") as names:
+            names.write(above + b"/" + beside + b"\n")
         return beside
 
     def _remove(self, folder: int, folders: Sequence[bytes], name: bytes, expected: Signature) -> str | None:

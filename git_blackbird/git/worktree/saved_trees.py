@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
-Purpose = Literal["undo", "landing", "landing-merge", "landing-change", "worktrees"]
+Purpose = Literal["undo", "landing-merge", "landing-change", "worktrees", "journal"]
 # How the entries for a purpose begin, in the tree that a run's one reference is at.
 _PREFIXES: dict[Purpose, bytes] = {
     "worktrees": b"",
+    "journal": b"",
     "undo": b"undo-",
-    "landing": b"landing-",
     "landing-merge": b"merge-",
     "landing-change": b"merged-",
 }
@@ -53,9 +53,10 @@ def hold_trees(
 def save_run_ref(repo: Repository, run_id: str, base: str, head: str, purpose: Purpose) -> None:
     """Let the one reference of a run hold two trees more, in the place of those for the same purpose.
 
-    Those for ``undo`` and ``landing`` are the user's worktree before and after that; for ``landing-merge``
-    the same of one that was sent back, for ``landing-change`` the change that was merged for it. For
-    ``worktrees`` the id is that of the worktree's removal, and both are what it was then.
+    Those for ``undo`` are the user's worktree before and after that; for ``landing-merge`` the same of a
+    landing that was sent back, for ``landing-change`` the change that was merged for it. For ``worktrees``
+    the id is that of the worktree's removal, and both are what it was then; for ``journal`` it is the name of
+    the worktree into which a change is about to be written.
     Raises UnusableError for a tree that is not there, and if the repository cannot be written.
     """
     trees, prefix, name = TreeStore(repo), _PREFIXES[purpose], _name(run_id, purpose)
@@ -136,7 +137,7 @@ def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
 
 
 def _name(run_id: str, purpose: Purpose | None = None) -> str:
-    family = "worktrees" if purpose == "worktrees" else "runs"
+    family = purpose if purpose in {"worktrees", "journal"} else "runs"
     return f"{_OURS}{family}/{run_id}"
 
 

@@ -10,6 +10,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.tree_names import is_reserved
 from git_blackbird.git.core.trees import LINK, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.obstacles import IGNORED, is_unknown
 from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
@@ -49,22 +50,27 @@ def find_edited(repo: Repository, expected: Mapping[bytes, Signature]) -> frozen
 
 
 def write_paths(
-    repo: Repository, before: str, after: str, expected: Mapping[bytes, Signature], *, timeout_seconds: float
+    repo: Repository,
+    change: TreePair,
+    expected: Mapping[bytes, Signature],
+    journal: Journal,
+    *,
+    timeout_seconds: float,
 ) -> dict[bytes, str]:
-    """Bring the worktree from the tree ``before`` to ``after``, path by path.
+    """Bring the worktree from one tree to another, path by path, and note each in the journal.
 
     ``expected`` has every path that differs. Return those that stay as they are, each with the reason: after
     the first that cannot be written none is, so that what is written is the beginning of ``writing_order``.
     The index is not touched, and folders that become empty are removed. Raises WriteBackError before anything
     is written.
     """
-    trees, change = TreeStore(repo), TreePair(before, after)
-    entries = {path: trees.entry(after, path) for path in sorted(trees.changed_paths(before, after))}
+    trees = TreeStore(repo)
+    entries = {path: trees.entry(change.head, path) for path in sorted(trees.changed_paths(*change))}
     _require_others(entries)
     files = {path: entry.oid for path, entry in entries.items() if entry is not None}
     with private_folder(repo, "files") as private:
         try:
-            folder = checkout_paths(repo, after, files, private, timeout_seconds=timeout_seconds)
+            folder = checkout_paths(repo, change.head, files, private, timeout_seconds=timeout_seconds)
         except UnusableError as error:
             raise WriteBackError(error.message, hint=error.hint) from error
         new = {path: folder / os.fsdecode(path) for path in files}
@@ -72,7 +78,8 @@ def write_paths(
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
                 new[path].chmod(new[path].stat().st_mode & stat.S_IRWXU)
         refused: dict[bytes, str] = {}
-        with PathWriter(repo, private) as writer:
+        journal.begin()
+        with PathWriter(repo, private, journal) as writer:
             for path in writing_order(entries):
                 if refused:
                     refused[path] = _NOT_TRIED
@@ -98,7 +105,9 @@ def write_all_paths(
 
     Raises WriteBackError where a path stays as it is.
     """
-    refused = write_paths(repo, before, after, expected, timeout_seconds=timeout_seconds)
+    change, journal = TreePair(before, after), Journal(repo, f"{before} {after}")
+    refused = write_paths(repo, change, expected, journal, timeout_seconds=timeout_seconds)
+    journal.end()
     if refused:
         raise WriteBackError(
             f"{repo.top} cannot be brought up to date: {listed(refused)}",

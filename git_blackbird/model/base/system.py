@@ -5,6 +5,8 @@ import errno
 import gc
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 NO_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
 NO_THREAD = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
@@ -30,6 +32,17 @@ _TEXTS = [(os.strerror(number), number) for number in _COMMON]
 _TEXTS.append(("Out of diskspace", errno.ENOSPC))
 # No process can be started at all.
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+
+
+@cache
+def boot_id() -> str:
+    """Return what is another after each start of the system."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        import psutil  # noqa: PLC0415  # few need it
+
+        return str(psutil.boot_time())
 
 
 def refusal_hint(error: OSError) -> str | None:

@@ -4,6 +4,7 @@ import itertools
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,8 +21,8 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
@@ -878,45 +879,70 @@ def test_every_conflict_is_named_until_it_is_resolved(demo: Path) -> None:
     assert (demo / "a.txt").read_text() == LINES.replace("line 2", "both")
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        ("line 8", "its change cannot be committed; y.txt: "),
-        ("line 2", "it conflicts with your worktree"),
-    ],
-)
-def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(
-    demo: Path, edit: str, why: str
-) -> None:
+def cut_off(demo: Path, *, edited: Mapping[str, str]) -> TreePair:
+    """Approve a change of two files that is to be committed, let its landing be cut off, and edit then."""
     commit(demo, {"x.txt": LINES, "y.txt": LINES})
     configure(demo, execution__commit="approved")
     by_command(demo, "sed -i 's/line 2$/theirs/' x.txt y.txt")
     pending(demo, "")
     record_decision(open_at(demo), "a", APPROVE)
-    run, trees = last(demo, "a"), merge_change(open_at(demo), last(demo, "a")).pair
-    save_run_ref(open_at(demo).repo, run.id, *trees, "landing")
-    note(demo, RunFields(landing_begun=True, landing_trees=trees._asdict()))
-    write(demo, {"x.txt": LINES.replace("line 2", "theirs"), "y.txt": LINES.replace(edit, "mine")})
+    workspace = open_at(demo)
+    landing = merge_change(workspace, last(demo, "a"))
+    note(demo, RunFields(landing_begun=True, landing_trees=landing.pair._asdict()))
+    journal = landing.journal(workspace.repo)
+    journal.begin()
+    (demo / "x.txt").write_text(THEIRS)
+    journal.after(b"x.txt")
+    write(demo, edited)
+    return landing.pair
+
+
+THEIRS = LINES.replace("line 2", "theirs")
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {},
+        {"x.txt": THEIRS.replace("theirs", "mine")},
+        {"x.txt": THEIRS.replace("line 8", "mine"), "y.txt": LINES.replace("line 8", "mine")},
+        {"z.txt": "mine\n"},
+    ],
+)
+def test_a_landing_that_was_cut_off_goes_on_as_a_whole(demo: Path, edited: Mapping[str, str]) -> None:
+    pair = cut_off(demo, edited=edited)
+    before = git(demo, "rev-parse", "HEAD")
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert git(demo, "diff", "--name-only", before, "HEAD").split() == ["x.txt", "y.txt"]
+    assert git(demo, "diff", "HEAD", pair.head, "--", "x.txt", "y.txt") == ""
+    names = {line[3:] for line in git(demo, "status", "--porcelain", "-uall").splitlines()}
+    assert names == {*edited}
+    for name, text in edited.items():
+        assert (demo / name).read_text() == text.replace("line 2\n", "theirs\n")
+    # It is taken back as a whole, too, and the edits stay.
+    undone = undo_task(open_at(demo), "a")
+    overlaps = [name for name, text in edited.items() if "theirs" not in text and "line 2" not in text]
+    assert [kept.path for kept in undone.kept] == [name for name in overlaps if name == "x.txt"]
+    assert (demo / "y.txt").read_text() == edited.get("y.txt", LINES)
+
+
+def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(demo: Path) -> None:
+    cut_off(demo, edited={"y.txt": LINES.replace("line 2", "mine")})
     # A rejection alone would leave a part behind: it is refused, and asked for again.
     person = Person([REJECT])
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     ((_, state, (reason,)),) = landings(person)
     assert state is LandingState.BLOCKED
-    assert reason.startswith(f"your worktree has it in x.txt; {why}")
+    assert reason.startswith("your worktree has it in x.txt; it conflicts with your worktree in y.txt")
     checkpoint, _ = person.checkpoints
     assert checkpoint.reasons == (f"it has landed in part: {reason}",)
     assert [spec.command_for("a") for spec in checkpoint.offers() if spec.choice is Choice.REJECT] == [
         "git blackbird decide a --reject --undo    # fails the task; takes out what landed"
     ]
-    if edit == "line 8":
-        git(demo, "commit", "-qm", "mine", "y.txt")
-        record_decision(open_at(demo), "a", APPROVE)
-        assert execute(demo).reason is StopReason.COMPLETED
-        assert git(demo, "status", "--short") == ""
-    else:
-        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
-        undo_task(open_at(demo), "a")
-        assert git(demo, "status", "--short") == " M y.txt"
+    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    undo_task(open_at(demo), "a")
+    assert git(demo, "status", "--short") == " M y.txt"
+    assert (demo / "x.txt").read_text() == LINES
 
 
 def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:

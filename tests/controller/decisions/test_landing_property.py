@@ -182,15 +182,16 @@ class Story:
         self.note(before, after)
         run = self.record(name, base, head)
         while True:
+            run = self.workspace.store.records.history(run.task_id).find(run.id) or run
             landing = merge_change(self.workspace, run)
             assert not landing.left
             if landing.merge.conflicts:
-                files = self.files(landing.before)
-                resolved = self.tree(redone(files, before, after), landing.before)
-                run = self.record(name, landing.before, resolved)
+                files = self.files(landing.pair.base)
+                resolved = self.tree(redone(files, before, after), landing.pair.base)
+                run = self.record(name, landing.pair.base, resolved)
                 continue
             # An edit of what is half written may be of either copy of a line.
-            if landing.now == landing.before and self.dice.random.random() < 0.3:
+            if landing.now == landing.pair.base and self.dice.random.random() < 0.3:
                 self.person_edits()
             if self._write(run, landing):
                 return
@@ -202,7 +203,8 @@ class Story:
             state = self.workspace.plan_state()
             return land(self.workspace, state, state.plan.tasks[run.task_id], run, landing) is not None
 
-        if self.dice.random.random() < 0.3 and run_killed(write, self.dice.random.randint(1, 20)):
+        if self.dice.random.random() < 0.3:
+            run_killed(write, self.dice.random.randint(1, 20))
             self.workspace = open_at(self.top)
             stored = self.workspace.store.records.history(run.task_id).find(run.id)
             return stored is not None and stored.landing is LandingState.LANDED

@@ -12,6 +12,7 @@ import pytest
 
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.merging import Merged, merge_changes
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.entities.change import TreePair
@@ -57,7 +58,8 @@ def bring(repo: Repository, change: TreePair) -> tuple[str, Merged]:
     expected = take_signatures(repo, paths)
     before = tree_of(repo.top)
     merged = merge_changes(repo, before, [change])
-    assert write_paths(repo, before, merged.tree, expected, timeout_seconds=60) == {}
+    change = TreePair(before, merged.tree)
+    assert write_paths(repo, change, expected, Journal(repo, "undo"), timeout_seconds=60) == {}
     return before, merged
 
 

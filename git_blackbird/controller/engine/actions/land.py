@@ -1,11 +1,16 @@
 """Land the change of a task that worked in a worktree of its own."""
 
+from dataclasses import replace
+from functools import partial
+
+from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.decisions.landing import (
     AGAIN,
     UNSTEADY,
     ChangeGoneError,
     Landing,
+    StaleLandingError,
     block_on_other_branch,
     land,
     merge_change,
@@ -24,6 +29,8 @@ from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.worktree.linked import worktree_name
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.write_back import listed
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
@@ -59,6 +66,8 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
         engine.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
         engine.ui.notify(block(workspace, run, error.message))
+    except StaleLandingError as error:
+        inform(engine.ui, error.message, run.task_id)
     return None
 
 
@@ -69,15 +78,16 @@ async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState)
     """
     workspace, run = engine.workspace, action.run
     for _ in range(_TRIES):
-        landing = await engine.interruptible(run_in_thread(lambda: merge_change(workspace, run)))
+        # What of it is begun may be another than before.
+        run = workspace.store.records.history(run.task_id).find(run.id) or run
+        landing = await engine.interruptible(run_in_thread(partial(merge_change, workspace, run)))
         if landing is None:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         check = await _check(engine, run, landing)
         if engine.is_interrupted:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         ended = await finish_in_thread(
-            lambda: _finish(engine, action, state, landing, check),  # noqa: B023  # awaited at once
-            engine.force_stop,
+            partial(_finish, engine, replace(action, run=run), state, landing, check), engine.force_stop
         )
         if ended is not None:
             engine.ui.notify(ended)
@@ -98,6 +108,8 @@ async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | No
     is_worth = bool(engine.workspace.check_command) and not landing.pair.is_empty
     if not is_worth or is_check_waived(run) or not is_mergeable:
         return None
+    # Until the record names them.
+    save_run_ref(engine.workspace.repo, worktree_name(engine.workspace.repo), *landing.pair, "journal")
     return await run_check(engine, run, landing.pair, f"{run.task_id} with your worktree")
 
 

@@ -1,0 +1,68 @@
+"""Which paths of a change were written into a worktree: after a kill, that tells them from edits."""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.model.base.system import boot_id
+
+
+class Journal:
+    """The journal of one worktree, about one change at a time, which ``mark`` names.
+
+    Its lines are not made durable: after another start of the system they do not count.
+    """
+
+    def __init__(self, repo: Repository, mark: str) -> None:
+        self._top = repo.top
+        self._file = repo.private_dir / "journal"
+        self._header = [mark, boot_id()]
+
+    def begin(self) -> None:
+        """Go on with what is there of this change, or begin anew. Raises OSError."""
+        if next(self._lines(), None) != self._header:
+            self._file.unlink(missing_ok=True)
+            self._add(self._header)
+
+    def before(self, path: bytes, inode: int) -> None:
+        """Note that a path is about to be a file of this inode; 0 where it is removed. Raises OSError."""
+        self._add(["before", os.fsdecode(path), inode])
+
+    def after(self, path: bytes) -> None:
+        """Note that it has been written. Raises OSError."""
+        self._add(["after", os.fsdecode(path)])
+
+    def end(self) -> None:
+        """Forget it all, once it is recorded."""
+        self._file.unlink(missing_ok=True)
+
+    def written(self) -> frozenset[bytes]:
+        """Return the paths that were written, whatever is there by now."""
+        lines = self._lines()
+        if next(lines, None) != self._header:
+            return frozenset()
+        return frozenset(
+            os.fsencode(path) for kind, path, *inode in lines if self._is_written(kind, path, inode)
+        )
+
+    def _is_written(self, kind: str, path: str, inode: list[int]) -> bool:
+        if kind == "after":
+            return True
+        try:
+            return (self._top / path).lstat().st_ino == inode[0]
+        except OSError:
+            return False
+
+    def _add(self, line: list[Any]) -> None:
+        with self._file.open("a", encoding="ascii") as file:
+            file.write(f"{json.dumps(line)}\n")
+
+    def _lines(self) -> Iterator[list[Any]]:
+        """Return the lines that are whole: a kill may have cut the last one."""
+        try:
+            lines = self._file.read_text(encoding="ascii").split("\n")[:-1]
+        except FileNotFoundError:
+            return
+        yield from map(json.loads, lines)
