@@ -130,8 +130,9 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     undone = undone_runs(history.own)
     runs = [run for run in runs_since_undo(history.own) if run.has_changed_worktree]
-    if not runs and undone and (undone[-1].undo_left or undone[-1].undo_uncommitted):
-        # What was in the way may be gone.
+    marked = undone[-1] if undone else None
+    if not runs and marked and (marked.undo_left or marked.undo_uncommitted or marked.undo_begun):
+        # What was in the way may be gone, or it is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
         next_step = "`git blackbird runs` shows what tasks changed"
@@ -143,11 +144,14 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     history = state.history(task.id)
-    runs = [run for run in undone_runs(history.own) if run.has_changed_worktree]
+    undone, later = undone_runs(history.own), runs_since_undo(history.own)
+    if any(run.undo_begun == "undo" for run in later):
+        # It is half taken back.
+        undone, later = later, ()
+    runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
         hint = task_command("undo", task.id, remark="takes its change back, or completes that")
         raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
-    later = runs_since_undo(history.own)
     if any(run.tree_pair is None or run.has_changed_worktree for run in later):
         hint = task_command("undo", task.id, remark="takes back what it did since")
         raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
@@ -217,8 +221,8 @@ class _Undo:
 
     @property
     def _begun(self) -> TreePair | None:
-        """What is to be written, where that has begun and was cut off, or could not be done in full."""
-        if self._kept is None or self._marked.undo_begun != self._verb:
+        """What is to be written, where that or its reverse has begun and is not complete."""
+        if self._kept is None or self._marked.undo_begun is None:
             return None
         return TreePair(self._kept.head, self._kept.base) if self.is_redo else self._kept
 
@@ -298,6 +302,9 @@ class _Undo:
         if not self.is_redo:
             return written if self._commits_in_head() else nothing
         made = self._marked.undo_commit
+        if made is None and self._marked.undo_begun is not None:
+            mark = undo_mark(self._marked.id, is_redo=False)
+            made = commit_of_run(self.workspace.repo, mark, self._marked.head_commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing
         carrier = Carrier(self.workspace.repo, HIDDEN)

@@ -1,0 +1,160 @@
+"""A landing, an undo or a redo that is killed before any of its files, and goes on after an edit."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.decisions.undo import redo_task, undo_task
+from git_blackbird.model.views.stop import StopReason
+from tests.controller.killing import EVERY_STEP, run_killed
+from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
+from tests.support import commit, git
+
+BEFORE = "".join(f"line {number}\n" for number in range(9))
+AFTER = BEFORE.replace("line 2\n", "theirs\n")
+NAMES = ("x.txt", "y.txt", "z.txt")
+STRIDE = 1 if EVERY_STEP else 7
+
+
+def nothing(_path: Path) -> None:
+    """Leave it as it is."""
+
+
+def edit_elsewhere(path: Path) -> None:
+    path.write_text(path.read_text().replace("line 8\n", "mine\n"))
+
+
+def edit_on_top(path: Path) -> None:
+    """Edit the line that the change is about, where it has been written."""
+    text = path.read_text()
+    path.write_text(text.replace("theirs\n", "mine\n"))
+
+
+def edit_what_is_back(path: Path) -> None:
+    """Edit the line that the change is about, where it has been taken back."""
+    text = path.read_text()
+    if "theirs\n" not in text:
+        path.write_text(text.replace("line 2\n", "mine\n"))
+
+
+@pytest.fixture
+def approved(repo: Path) -> Path:
+    """A change of three files that was made in a worktree and is to land with a commit."""
+    commit(repo, {**dict.fromkeys(NAMES, BEFORE), ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    configure(repo, agent="command", command__run=f"sed -i 's/line 2$/theirs/' {' '.join(NAMES)}")
+    configure(repo, execution__worktrees="true", execution__stopAfterEachTask="true")
+    configure(repo, execution__commit="approved")
+    put_plan(repo, leaf("a"))
+    execute(repo)
+    record_decision(open_at(repo), "a", APPROVE)
+    return repo
+
+
+def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:
+    """Kill an action at one step after the other, each time from the same files."""
+    kept = repo.parent.with_name(f"{repo.parent.name}-kept")
+    shutil.copytree(repo.parent, kept, symlinks=True)
+    at = 1
+    while run_killed(action, at):
+        yield at
+        shutil.rmtree(repo.parent)
+        shutil.copytree(kept, repo.parent, symlinks=True)
+        at += STRIDE
+    assert at > STRIDE
+
+
+def texts(repo: Path) -> Mapping[str, str]:
+    return {name: (repo / name).read_text() for name in NAMES}
+
+
+def changed(repo: Path) -> set[str]:
+    return {line[3:] for line in git(repo, "status", "--porcelain", "-uall").splitlines()}
+
+
+def subjects(repo: Path) -> list[str]:
+    return git(repo, "log", "--format=%s", "--reverse").splitlines()[1:]
+
+
+def require(repo: Path, at: int, commits: list[str], text: str, edited: Mapping[str, str]) -> None:
+    """Show that commits and files are what they are without a kill, but for what was edited."""
+    assert subjects(repo) == commits, at
+    assert {git(repo, "show", f"HEAD:{name}") + "\n" for name in NAMES} == {text}, at
+    assert changed(repo) == {*edited}, at
+    assert texts(repo) == {**dict.fromkeys(NAMES, text), **edited}, at
+
+
+@pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
+def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
+    for at in kills(approved, lambda: execute(approved)):
+        before = texts(approved)
+        if runs_of(approved, "a")[-1].landing_pair is not None:
+            edit(approved / "x.txt")
+        is_edited = texts(approved) != before
+        assert execute(approved).reason is StopReason.COMPLETED, at
+        # One commit has all of it and nothing else; the edit is on top.
+        mine = texts(approved)["x.txt"]
+        require(approved, at, ["Task a"], AFTER, {"x.txt": mine} if is_edited else {})
+        assert ("mine\n" in mine) is is_edited, at
+        undone = undo_task(open_at(approved), "a")
+        is_kept = "theirs\n" not in mine
+        assert [kept.path for kept in undone.kept] == (["x.txt"] if is_kept else []), at
+        assert texts(approved)["x.txt"] == (mine if is_kept else mine.replace("theirs\n", "line 2\n")), at
+        assert texts(approved)["y.txt"] == texts(approved)["z.txt"] == BEFORE, at
+
+
+@pytest.mark.parametrize("complete", [undo_task, None])
+@pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_what_is_back])
+def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object) -> None:
+    execute(approved)
+    for at in kills(approved, lambda: undo_task(open_at(approved), "a")):
+        run = runs_of(approved, "a")[-1]
+        if run.undo_begun is not None:
+            edit(approved / "x.txt")
+            execute(approved) if complete is None else undo_task(open_at(approved), "a")
+        elif run.undone_at is None:
+            undo_task(open_at(approved), "a")
+        is_edited = "mine\n" in texts(approved)["x.txt"]
+        mine = texts(approved)["x.txt"]
+        require(approved, at, ["Task a", 'Undo "Task a"'], BEFORE, {"x.txt": mine} if is_edited else {})
+        assert "theirs\n" not in mine, at
+
+
+@pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
+def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
+    execute(approved)
+    undo_task(open_at(approved), "a")
+    for at in kills(approved, lambda: redo_task(open_at(approved), "a")):
+        run = runs_of(approved, "a")[-1]
+        if run.undo_begun is not None:
+            edit(approved / "x.txt")
+        if run.undone_at is not None:
+            redo_task(open_at(approved), "a")
+        is_edited = "mine\n" in texts(approved)["x.txt"]
+        mine = texts(approved)["x.txt"]
+        require(
+            approved,
+            at,
+            ["Task a", 'Undo "Task a"', 'Redo "Task a"'],
+            AFTER,
+            {"x.txt": mine} if is_edited else {},
+        )
+        assert ("mine\n" in mine) is is_edited, at
+
+
+@pytest.mark.parametrize("first", [undo_task, redo_task])
+def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., object]) -> None:
+    execute(approved)
+    if first is redo_task:
+        undo_task(open_at(approved), "a")
+    for at in kills(approved, lambda: first(open_at(approved), "a")):
+        run = runs_of(approved, "a")[-1]
+        if run.undo_begun is None:
+            continue
+        (redo_task if first is undo_task else undo_task)(open_at(approved), "a")
+        wanted = AFTER if first is undo_task else BEFORE
+        assert texts(approved) == dict.fromkeys(NAMES, wanted), at
+        assert {git(approved, "show", f"HEAD:{name}") + "\n" for name in NAMES} == {wanted}, at
+        assert changed(approved) == set(), at
