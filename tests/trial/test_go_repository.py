@@ -157,7 +157,11 @@ def test_feedback_that_it_left_goes_into_the_session(trial: Trial) -> None:
     feedback = {"parentTaskId": "p", "reviewRunId": "0" * 16, "feedback": "Add the test.", "createdAt": STAMP}
     (folder / "a.json").write_text(json.dumps(feedback | {"updatedAt": STAMP}))
     trial.expect(1, "execute", "a", "--no-input")
+    offer = "feedback of the review of p: git blackbird resume a    # takes it over, with its run"
+    assert offer in trial.expect(0, "show", "a")
+    assert json.loads(trial.expect(0, "show", "a", "--json"))["data"]["foreignFeedback"]["parent"] == "p"
     trial.expect(3, "resume", "a", "--no-input")
+    assert offer not in trial.expect(0, "show", "a")
     assert "Add the test." in (trial.repo / "told").read_text()
 
 

@@ -99,10 +99,16 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("runs", _runs(view, call))
     foreign = view.history.beside.foreign[:-_MAX_RUNS:-1]
     table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
-    yield from render_section(FROM_ELSEWHERE, table)
+    yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)])
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
+
+
+def _foreign_feedback(view: TaskView) -> Iterator[str]:
+    if view.foreign_feedback is not None:
+        command = task_command("resume", view.task.id, remark="takes it over, with its run")
+        yield f"feedback of the review of {clean_line(view.foreign_feedback.parent_task_id)}: {command}"
 
 
 def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:

@@ -137,6 +137,9 @@ class ShowOutput(DataOutput, schema_name="show"):
     foreign: tuple[RunView, ...] = field(
         "Its runs from elsewhere, newest first: history only.", "history.beside.foreign", using=_newest_first
     )
+    foreign_feedback: FeedbackView | None = field(
+        "Feedback of a parent review from elsewhere: `resume` takes it over."
+    )
     stale_copies: tuple[StaleCopyView, ...] = field(
         "Copies of its records that are not as they were written.", "history.beside.stale"
     )

@@ -17,6 +17,7 @@ from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History, runs_in_change
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.plan.graph import subtree
@@ -115,6 +116,12 @@ class Workspace:
     def takes_color(self, *, is_tty: bool) -> bool:
         """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
         return not self.environment.environ.get("NO_COLOR") and color_wanted(self.repo, is_tty=is_tty)
+
+    def foreign_feedback(self, history: History) -> Feedback | None:
+        """Return what a review elsewhere left for a task that has no run of ours and one from elsewhere."""
+        if history.recent or history.foreign_latest is None:
+            return None
+        return self.store.feedback.foreign(history.foreign_latest.task_id)
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
         """Return the runs whose change a decision is about."""

@@ -90,8 +90,8 @@ def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
         return None
     with workspace.transaction() as transaction:
         history = _history(workspace, task_id)
-        feedback = workspace.store.feedback.foreign(TaskId(task_id))
-        run = history.foreign_waiting or (None if feedback is None else history.foreign_latest)
+        feedback = workspace.foreign_feedback(history)
+        run = history.foreign_waiting if feedback is None else history.foreign_latest
         if history.recent or run is None:
             return None
         workspace.environment.forbid_agents(_ACCEPT)

@@ -15,6 +15,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.entities.history import History, PendingMessages
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
@@ -338,7 +339,8 @@ class TaskView(NamedTuple):
     how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed, or
     to land,
     ``unreadable`` what cannot be read of all that is recorded of it,
-    ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
+    ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back;
+    ``foreign_feedback`` is from elsewhere, for the session of a run from elsewhere.
     """
 
     task: Task
@@ -354,6 +356,7 @@ class TaskView(NamedTuple):
     unreadable: tuple[RecordError, ...] = ()
     skipped: tuple[TaskId, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
+    foreign_feedback: Feedback | None = None
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -368,6 +371,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
+        foreign_feedback=workspace.foreign_feedback(view.history),
     )
 
 

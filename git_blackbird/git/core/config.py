@@ -80,8 +80,8 @@ def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, 
 
 def _list_values(repo: Repository) -> Iterator[ConfigValue]:
     completed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
-    *fields, rest = completed.out.split(b"\0")
-    if rest or len(fields) % 3:
+    fields = completed.out.split(b"\0")[:-1]
+    if len(fields) % 3:
         raise UnusableError("what git says of its configuration is cut short", hint="repeat the command")
     for scope, origin, item in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
         key, separator, value = item.decode(errors="replace").partition("\n")

@@ -89,6 +89,11 @@ class KnownConfig(NamedTuple):
 ConfigMemo = dict[Path | None, KnownConfig]
 
 
+# How all ends that git prints, but for a colour.
+_ENDS = (b"\n", b"\0")
+_COLOR = "--get-color"
+
+
 @dataclass(frozen=True)
 class Repository:
     """One worktree and its repository.
@@ -130,9 +135,10 @@ class Repository:
     ) -> Completed:
         """Run git at the top of the worktree, on this repository even if ``.git`` was replaced.
 
-        ``variables`` are added to the environment. Raises as ``run_git`` does.
+        ``variables`` are added to the environment. Raises as ``run_git`` does, and GitError for output
+        that is cut short: what is parsed ends with a line's end or NUL.
         """
-        return run_git(
+        completed = run_git(
             [*ALONE, *self.git_options, *args],
             cwd=self.top,
             environ={**self.git_environ, **(variables or {})},
@@ -140,6 +146,9 @@ class Repository:
             timeout=timeout,
             check=check,
         )
+        if completed.code == 0 and completed.out and not completed.out.endswith(_ENDS) and _COLOR not in args:
+            raise GitError(args, 0, b"", message=f"what `git {args[0]}` printed is cut short")
+        return completed
 
     @property
     def git_options(self) -> tuple[str, str]:
