@@ -124,8 +124,8 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if history.latest is not None and history.latest.is_pending:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    is_half_landed = history.latest is not None and history.latest.landing_begun
-    if task.status in _UNFINISHED and not is_half_landed:
+    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.undo_begun)
+    if task.status in _UNFINISHED and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     undone = undone_runs(history.own)

@@ -204,8 +204,7 @@ def why_failed(history: History) -> str | None:
     if history.latest is None:
         return None
     if history.latest.undone_at is not None:
-        verb = "brought back in part" if history.latest.undo_begun == "redo" else "taken back"
-        return f"its change was {verb}"
+        return "its change was taken back"
     is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
     return "rejected" if is_rejected else history.latest.error
 

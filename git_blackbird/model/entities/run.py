@@ -369,9 +369,9 @@ class Run(RunFields):
     @property
     def task_status(self) -> Status:
         """The plan status of a leaf with this latest run."""
-        is_undone = self.undone_at is not None
+        is_undone, is_half_undone = self.undone_at is not None, self.undo_begun is not None
         match self.status:
-            case RunStatus.RUNNING:
+            case _ if self.status is RunStatus.RUNNING or is_half_undone:
                 return Status.IN_PROGRESS
             case RunStatus.PAUSED | RunStatus.WAITING_USER:
                 return Status.WAITING_USER
