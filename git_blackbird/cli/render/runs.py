@@ -104,7 +104,7 @@ def run_lines(
     )
     yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
-    yield from render_section("changed", _change_lines(run.review_summary))
+    yield from render_section("changed", map(strip_controls, _change_lines(run.review_summary)))
     yield from render_section("committed", commits)
     yield from render_section("the plan changed meanwhile", map(clean_line, run.plan_changes))
     yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_changes))

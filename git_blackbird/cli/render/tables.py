@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.model.base.sanitize import quoted_field
+from git_blackbird.model.base.sanitize import quoted_field, strip_controls
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunStatus
@@ -67,7 +67,7 @@ def render_table(
 
     Two spaces lie between columns, one where that makes them fit.
     """
-    rows = [[field if isinstance(field, Cell) else Cell(field) for field in row] for row in fields]
+    rows = [[_clean_cell(field) for field in row] for row in fields]
     if not rows:
         return []
     count = len(rows[0])
@@ -82,6 +82,13 @@ def render_table(
         gap = 1
     widths[flexible] = max(least, min(widths[flexible], columns - others - gap * (count - 1)))
     return [_render_row(row, widths, " " * gap) for row in rows]
+
+
+def _clean_cell(field: Cell | str) -> Cell:
+    """Return a field without what a terminal acts on: once it is styled, nobody tells its colours apart."""
+    if isinstance(field, Cell):
+        return field._replace(text=strip_controls(field.text))
+    return Cell(strip_controls(field))
 
 
 def _render_row(row: Sequence[Cell], widths: Sequence[int], gap: str) -> str:

@@ -254,7 +254,7 @@ def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
     try:
         if chosen != _AUTO and not parse_boolean(chosen):
             return False
-        in_pager = bool(repo.environ.get(_PAGER_IN_USE)) and parse_boolean(values.get("color.pager", "true"))
+        in_pager = is_in_pager(repo) and parse_boolean(values.get("color.pager", "true"))
     except ValueError:
         return False
     return (is_tty or in_pager) and repo.environ.get("TERM", _DUMB) != _DUMB
@@ -266,12 +266,17 @@ _NO = frozenset({"false", "no", "off", "0"})
 _YES = frozenset({"true", "yes", "on", "1"})
 
 
+def is_in_pager(repo: Repository) -> bool:
+    """Whether git has started a pager for what is printed."""
+    return bool(repo.environ.get(_PAGER_IN_USE))
+
+
 def pager_command(repo: Repository, verb: str = "log") -> str | None:
     """Return the pager's shell command: ``GIT_PAGER``, ``core.pager``, ``PAGER`` or git's default; else None.
 
     ``pager.VERB`` takes precedence for the git command ``verb``, as in git.
     """
-    if repo.environ.get(_PAGER_IN_USE):
+    if is_in_pager(repo):
         return None
     own = os.fsdecode(repo.git("config", *operands(f"pager.{verb}"), check=False).out).strip()
     if own.lower() in _NO:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from git_blackbird.git.core.config import page, pager_command
+from git_blackbird.git.core.config import is_in_pager, page, pager_command
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import ALONE, Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
@@ -167,12 +167,12 @@ def diff_args(pair: TreePair) -> list[str]:
 
 
 def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
-    """Show the diff; on a terminal in the user's colours, painted by ``harmless``, and in the user's pager.
+    """Show the diff; to people in the user's colours, painted by ``harmless``, on a terminal in their pager.
 
-    Elsewhere print the plain patch. Return git's exit status, or 128 and the signal's number, as for Ctrl+C
-    in the pager.
+    Where programs may read it, print the plain patch. Return git's exit status, or 128 and the signal's
+    number, as for Ctrl+C in the pager.
     """
-    if harmless is not None and sys.stdout.isatty():
+    if harmless is not None and _is_for_people(repo):
         return _page_diff(repo, pair, harmless)
     command = ["git", *repo.git_options, *diff_args(pair)]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
@@ -181,6 +181,11 @@ def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) 
             with contextlib.suppress(KeyboardInterrupt):
                 status = process.wait()
                 return status if status >= 0 else 128 - status
+
+
+def _is_for_people(repo: Repository) -> bool:
+    """Whether what is printed is shown: on a terminal, in a pager that git started, or coloured."""
+    return sys.stdout.isatty() or is_in_pager(repo) or _is_colored(repo)
 
 
 def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
@@ -192,7 +197,8 @@ def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
     ) as process:
         assert process.stdout is not None  # noqa: S101  # a pipe was asked for
         pieces = iter(partial(process.stdout.read, _CHUNK), b"")
-        page(repo, pager_command(repo, "diff") or "cat", harmless(pieces, _colors(repo)))
+        pager = pager_command(repo, "diff") if sys.stdout.isatty() else None
+        page(repo, pager or "cat", harmless(pieces, _colors(repo)))
         process.stdout.close()
         status = process.wait()
     # Leaving the pager early is no error.
@@ -201,13 +207,22 @@ def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
 
 def _colors(repo: Repository) -> Mapping[str, str]:
     """Return the user's colours for a diff, by git's names; none where they want none."""
-    wanted = repo.git("config", "--get-colorbool", "color.diff", "true", check=False).out.strip()
-    if wanted != b"true":
+    if not _is_colored(repo):
         return {}
     return {
         slot: repo.git("config", "--get-color", *operands(f"color.diff.{slot}", color)).out.decode()
         for slot, color in _COLORS.items()
     }
+
+
+def _is_colored(repo: Repository) -> bool:
+    """Whether git would colour a diff here."""
+    in_pager = ("config", "--type=bool", "--get", "color.pager")
+    if is_in_pager(repo) and repo.git(*in_pager, check=False).out.strip() == b"false":
+        return False
+    is_terminal = "true" if sys.stdout.isatty() else "false"
+    asked = ("config", "--get-colorbool", "color.diff", is_terminal)
+    return repo.git(*asked, check=False).out.strip() == b"true"
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
