@@ -68,10 +68,14 @@ _DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
 
 @dataclass(frozen=True)
 class StyledLine:
-    """One line, sanitized for a terminal."""
+    """One line, sanitized for a terminal: interfaces show whatever it is made of."""
 
     text: str
     tone: Style = Style.PLAIN
+
+    def __post_init__(self) -> None:
+        """Clean the text, which costs little where that was done before."""
+        object.__setattr__(self, "text", strip_controls(self.text))
 
 
 def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
