@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from textual.binding import ActiveBinding, Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
@@ -155,7 +156,7 @@ class ActionProvider(Provider):
 
     async def discover(self) -> Hits:
         for found in self._possible():
-            yield DiscoveryHit(found.title, found.perform, help=found.help)
+            yield DiscoveryHit(Content(found.title), found.perform, help=_literal(found.help))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -163,7 +164,7 @@ class ActionProvider(Provider):
             # A match in the label outranks one in the description.
             score = max(2 * matcher.match(found.label), matcher.match(found.title))
             if score > 0:
-                yield Hit(score, matcher.highlight(found.title), found.perform, help=found.help)
+                yield Hit(score, matcher.highlight(found.title), found.perform, help=_literal(found.help))
 
     def _possible(self) -> Iterator[_Found]:
         if self.screen is not self._context.main:
@@ -187,6 +188,11 @@ class ActionProvider(Provider):
     def _help(self, action: KeyAction) -> str:
         task = self._context.current
         return action.command(None if task is None else task.id) or "only for the screen"
+
+
+def _literal(text: str) -> str:
+    """Return the markup of a text, for what takes nothing else: Textual's own escaping leaves some tags."""
+    return text.replace("[", r"\[")
 
 
 def _title(action: KeyAction) -> str:
