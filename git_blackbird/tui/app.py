@@ -121,7 +121,7 @@ class BlackbirdApp(GracefulShutdown):
         now = time.monotonic()
         if now > self._dead_key_told + self.NOTIFICATION_TIMEOUT:
             self._dead_key_told = now
-            self.notify(NO_KEY, markup=False)
+            self.notify(NO_KEY)
 
     def on_key(self, event: events.Key) -> None:
         """Say that the action of a key is not possible now, or that a key has none."""
@@ -129,7 +129,7 @@ class BlackbirdApp(GracefulShutdown):
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
             about = "" if self.current is None else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
-            self.notify(text, severity="warning", markup=False)
+            self.notify(text, severity="warning")
         elif does_nothing(self.screen, event):
             self._tell_dead_key()
 
@@ -157,8 +157,8 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
             # A screen may come up next that the notice is about, and hide the log.
-            text = strip_controls("\n".join(filter(None, (event.text, in_keys(event.hint or "")))))
-            self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS, markup=False)
+            text = "\n".join(filter(None, (event.text, in_keys(event.hint or ""))))
+            self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS)
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:
@@ -333,7 +333,7 @@ class BlackbirdApp(GracefulShutdown):
         if text:
             self.copy_to_clipboard(text)
             first, *more = text.splitlines()
-            self.notify(f"copied: {first[:60]}" + (f" and {len(more)} lines" if more else ""), markup=False)
+            self.notify(f"copied: {first[:60]}" + (f" and {len(more)} lines" if more else ""))
         else:
             self.notify("there is nothing to copy here; tab goes to what there is", severity="warning")
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
@@ -173,6 +174,20 @@ class AppContext(ThemedApp, InputGuard):
             raise RequestError("there is no terminal for an editor")
         return self._driver.lent()
 
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notification: whatever is named in it is text."""
+        del markup
+        shown = strip_controls(message)
+        super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)
+
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(
             "\n".join(filter(None, (*error_notes(error), error.message, in_keys(error.hint or "")))),
@@ -183,12 +198,12 @@ class AppContext(ThemedApp, InputGuard):
         """Report a text that was not sent; the log has all of it, whatever becomes of the task."""
         self.main.live.log_line(f"not sent to {task_id}'s agent:\n{text}")
         message = f"Your text for {task_id} was not sent: t shows it, m on the task continues it"
-        self.notify(message, markup=False)
+        self.notify(message)
 
     def log_and_notify(self, text: str, *, is_good: bool) -> None:
         """Show a notification, and write it to the log."""
         self.main.live.log_line(text)
-        self.notify(strip_controls(text), severity="information" if is_good else "warning", markup=False)
+        self.notify(text, severity="information" if is_good else "warning")
 
     @property
     @abstractmethod

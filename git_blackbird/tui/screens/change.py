@@ -235,7 +235,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         """Return the file under the cursor; if there is none, say so."""
         file = self._files.current or (self._diff.file if self._is_diff_shown else None)
         if file is None:
-            self.notify("No file: ] goes to the next one", severity="warning", markup=False)
+            self.notify("No file: ] goes to the next one", severity="warning")
         return file
 
     def action_scroll(self, pages: int) -> None:

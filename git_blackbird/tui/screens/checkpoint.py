@@ -116,7 +116,7 @@ class CheckpointScreen(ChangeScreen):
         else:
             if kept := len(self._comments.items):
                 verb = "is" if kept == 1 else "are"
-                self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide", markup=False)
+                self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide")
             self.dismiss_once(None)
 
     def action_choice(self, digit: str) -> None:

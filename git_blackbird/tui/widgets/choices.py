@@ -155,7 +155,7 @@ class Choices(_Mixed, Generic[T]):
         if self._text_index is None and self.chosen_index is not None:
             self.end_text()
             label = self.items[self.chosen_index].label
-            self.notify(f"No choice here takes a text. Enter again chooses: {label}", markup=False)
+            self.notify(f"No choice here takes a text. Enter again chooses: {label}")
 
 
 class ChoiceList(Choices[T], OptionList, Generic[T]):
