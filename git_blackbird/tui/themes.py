@@ -1,8 +1,10 @@
 """The themes of the screen. The terminal is not asked for its colours: it may not answer."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
@@ -12,6 +14,7 @@ from textual.reactive import Reactive
 from textual.theme import Theme
 
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.model.base.sanitize import strip_controls
 
 DARK = Theme(
     name="blackbird-dark",
@@ -83,6 +86,30 @@ def _plain(style: Style) -> Style:
     return plain + Style.from_meta(style.meta) if style.meta else plain
 
 
+class HarmlessFilter(LineFilter):
+    """Keeps what a terminal acts on out of all that is drawn, should a text come there as it was read."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [
+            Segment(_harmless(text), style and _unlinked(style), control) for text, style, control in segments
+        ]
+
+
+_HARMLESS = HarmlessFilter()
+
+
+@lru_cache(4096)
+def _harmless(text: str) -> str:
+    """Clean a part of a line, which keeps its width."""
+    cleaned = " ".join(re.split("[\t\n]", strip_controls(text)))
+    return text if cleaned == text else set_cell_size(cleaned, cell_len(text))
+
+
+def _unlinked(style: Style) -> Style:
+    return style if style.link is None else style.update_link(None)
+
+
 class ThemedApp(App[None]):
     """Has colours where they are wanted; words, bold and reverse say everything without them."""
 
@@ -110,8 +137,8 @@ class ThemedApp(App[None]):
             self.theme = name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Remove all colours; Textual's own filter leaves shades of grey."""
-        return (_PLAIN,) if self.no_color else super().get_line_filters()
+        """Remove what is harmful, and all colours without them; Textual's own leaves shades of grey."""
+        return (_HARMLESS, *((_PLAIN,) if self.no_color else super().get_line_filters()))
 
 
 def theme_name(chosen: str, environ: Mapping[str, str], *, is_simple: bool) -> str:

@@ -107,7 +107,7 @@ def states(text: str) -> dict[str, dict[str, object]]:
         "blocked": {**whole, **due, **_checked(fields, "failed_before"), **elsewhere},
         "approved": {**whole, "status": "success", "decision_state": "approved_continue"},
         "requested": {**whole, "status": "success", "decision_state": "changes_requested"},
-        "asking": {**fields, "status": "waiting_user"},
+        "asking": {**fields, "status": "waiting_user", "answers": [], "provider_session_ref": "a-session"},
         "failed": {**fields, "status": "failed", **_checked(fields, "failed")},
         "paused": {**fields, "status": "paused"},
         "over": {**fields, **over, "status": "success"},
