@@ -177,8 +177,9 @@ def _agent_lines(view: "AgentView", choice: Setting) -> Iterator[str]:
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
     yield from render_facts(_facts(view, choice))
     if view.can_start:
-        yield from render_section("can", render_table(_abilities(view), None))
-    yield from render_section("configured", render_table(map(setting_row, view.settings), None))
+        yield from render_section("can", render_table(_abilities(view), None), are_styled=True)
+    configured = render_table(map(setting_row, view.settings), None)
+    yield from render_section("configured", configured, are_styled=True)
     yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
 
 

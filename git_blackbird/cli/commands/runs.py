@@ -125,7 +125,7 @@ def _list(
         table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
         call.lines(table or [none])
         foreign = runs_table(listed.foreign, now, call.columns_less(2), of_all_tasks=task_id is None)
-        call.lines(render_section(FROM_ELSEWHERE, foreign))
+        call.lines(render_section(FROM_ELSEWHERE, foreign, are_styled=True))
         if listed.more:
             call.print(f"and {listed.more} older")
         call.data("runs:RunsOutput", listed)
@@ -313,7 +313,7 @@ def _parent_lines(view: ReviewView) -> Iterator[str]:
     yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
     yield from render_facts(parent_facts(view))
     for title, lines in parent_sections(view, paint):
-        yield from render_section(title, lines)
+        yield from render_section(title, lines, are_styled=True)
     listed = {feedback.command for feedback in view.outstanding}
     yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
 
@@ -326,7 +326,7 @@ def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]
         yield from merged_lines(view.run)
     yield from render_section("missing", change_missing(view))
     rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
-    yield from render_section("rounds", render_table(rounds, None))
+    yield from render_section("rounds", render_table(rounds, None), are_styled=True)
     table = runs_table(view.about, call.environment.timestamp(), call.columns_less(2))
-    yield from render_section("reviewers", table)
+    yield from render_section("reviewers", table, are_styled=True)
     yield from render_section("next", change_steps(view))

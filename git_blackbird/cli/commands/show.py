@@ -87,8 +87,8 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    yield from render_section("depends on", render_table(map(_row, view.deps), call.columns))
-    yield from render_section("needed by", render_table(map(_row, view.dependents), call.columns))
+    for title, tasks in (("depends on", view.deps), ("needed by", view.dependents)):
+        yield from render_section(title, render_table(map(_row, tasks), call.columns), are_styled=True)
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
     yield from render_section("due", _due(view, call.columns_less(6)))
@@ -96,10 +96,10 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
-    yield from render_section("runs", _runs(view, call))
+    yield from render_section("runs", _runs(view, call), are_styled=True)
     foreign = view.history.beside.foreign[:-_MAX_RUNS:-1]
     table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
-    yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)])
+    yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)], are_styled=True)
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)

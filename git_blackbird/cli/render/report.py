@@ -36,9 +36,10 @@ def report_lines(report: Report, columns: int | None) -> Iterator[str]:
     """Write the report; ``columns`` is how wide an indented line may be."""
     yield click.style(title_text(report), bold=True)
     yield from summary_lines(report)
-    yield from render_section("done", _task_lines(report.done, columns))
-    yield from render_section("worked on, not done", _task_lines(report.undone, columns, has_status=True))
-    yield from render_section("spent", _agent_lines(report.agents, columns))
+    yield from render_section("done", _task_lines(report.done, columns), are_styled=True)
+    undone = _task_lines(report.undone, columns, has_status=True)
+    yield from render_section("worked on, not done", undone, are_styled=True)
+    yield from render_section("spent", _agent_lines(report.agents, columns), are_styled=True)
     yield from render_section("waits for you", _waiting_lines(report, columns))
 
 

@@ -96,7 +96,7 @@ def run_lines(
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
     yield from render_section("asked", map(question_line, run.questions))
-    yield from render_section("verdict", verdict_lines(run, paint))
+    yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)
     yield from render_section("found", result_lines(run))
     yield from render_section("check", () if run.check is None else check_lines(run.check))
     yield from render_section(
@@ -104,7 +104,7 @@ def run_lines(
     )
     yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
-    yield from render_section("changed", map(strip_controls, _change_lines(run.review_summary)))
+    yield from render_section("changed", _change_lines(run.review_summary))
     yield from render_section("committed", commits)
     yield from render_section("the plan changed meanwhile", map(clean_line, run.plan_changes))
     yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_changes))

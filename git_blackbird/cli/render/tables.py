@@ -100,13 +100,16 @@ def _render_row(row: Sequence[Cell], widths: Sequence[int], gap: str) -> str:
     return gap.join(parts).rstrip(" ")
 
 
-def render_section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Put lines below a title, with a blank line before it; nothing where there are none."""
+def render_section(title: str, lines: Iterable[str], *, are_styled: bool = False) -> Iterator[str]:
+    """Put lines below a title, with a blank line before it; nothing where there are none.
+
+    ``are_styled``: they have colours of ours, as rows of a table, and their texts were cleaned before.
+    """
     for number, line in enumerate(lines):
         if number == 0:
             yield ""
             yield click.style(title, bold=True)
-        yield f"  {line}".rstrip()
+        yield f"  {line if are_styled else strip_controls(line)}".rstrip()
 
 
 def render_facts(facts: Iterable[tuple[str, str]]) -> list[str]:
