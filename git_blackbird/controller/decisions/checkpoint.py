@@ -180,6 +180,8 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return (NO_CHANGE,)
     if run.blocked_landing is not None:
         return (f"it {run.landing_words}: {run.blocked_landing}",)
+    if run.uncommitted_landing is not None:
+        return (run.uncommitted_landing,)
     return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
 
 

@@ -232,16 +232,22 @@ def _landed(
     commit: ApprovalCommit,
     refusal: ApprovalRefusedError | None = None,
 ) -> LandingEnded:
-    """Record that a change is in the user's worktree."""
+    """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
+    now = workspace.environment.timestamp()
     fields = RunFields(
         landing=LandingState.LANDED,
         landing_begun=None,
-        landed_at=workspace.environment.timestamp(),
+        landed_at=now,
         landing_trees=landing.pair._asdict(),
         landing_reason=None if refusal is None else _uncommitted(run, refusal),
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
-    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields))
+
+    def landed(stored: Run) -> Run:
+        known = stored.with_fields(fields)
+        return known if refusal is None else known.awaiting_decision(now)
+
+    saved = update_run(workspace, run, landed)
     landing.journal(workspace.repo).end()
     warnings = (*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",)))
     return LandingEnded(run.task_id, saved, commit, warnings)

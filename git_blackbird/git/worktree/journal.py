@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +13,14 @@ from git_blackbird.model.base.system import boot_id
 class Journal:
     """The journal of one worktree, about one change at a time, which ``mark`` names.
 
-    Its lines are not made durable: after another start of the system they do not count.
+    Its lines are not made durable: after another start of the system they do not count, nor where it is not
+    known which start it is.
     """
 
     def __init__(self, repo: Repository, mark: str) -> None:
         self._top = repo.top
         self._file = repo.private_dir / "journal"
-        self._header = [mark, boot_id()]
+        self._header = [mark, boot_id() or secrets.token_hex(8)]
 
     def begin(self) -> None:
         """Go on with what is there of this change, or begin anew. Raises OSError."""

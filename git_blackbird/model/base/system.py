@@ -35,14 +35,12 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 @cache
-def boot_id() -> str:
-    """Return what is another after each start of the system."""
+def boot_id() -> str | None:
+    """Return what is another after each start of the system; None where it does not say, as macOS."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        import psutil  # noqa: PLC0415  # few need it
-
-        return str(psutil.boot_time())
+        return None
 
 
 def refusal_hint(error: OSError) -> str | None:

@@ -18,6 +18,7 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
+from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
@@ -359,17 +360,32 @@ def test_what_cannot_be_committed_does_not_land(demo: Path) -> None:
     assert git(demo, "status", "--short") == ""
 
 
-def test_a_refusing_hook_leaves_what_has_landed(demo: Path) -> None:
+@pytest.mark.parametrize("then", ["commit it", "accept it as it is", "take it back"])
+def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: str) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write x.txt one")
-    script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
-    person = Person([APPROVE])
-    execute(demo, person)
-    ((_, state, (reason,)),) = landings(person)
-    assert state is LandingState.LANDED
-    assert reason.startswith("it is not committed: git did not commit its change\nno")
-    assert status(demo, "a") is Status.DONE
-    assert git(demo, "status", "--short") == "?? x.txt"
+    put_plan(demo, *open_at(demo).plan_state().plan.tasks.values(), leaf("b", deps=("a",)))
+    hook = script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
+    record_decision(open_at(demo), "a", APPROVE)
+    # It is there, and nothing that depends on it starts.
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    assert (status(demo, "a"), status(demo, "b")) == (Status.WAITING_USER, Status.TODO)
+    assert (demo / "x.txt").read_text() == "one\n"
+    (owed,) = build_overview(open_at(demo)).pending
+    assert (decision_reason(owed) or "").startswith("it is not committed: git did not commit its change")
+    hook.unlink()
+    if then == "commit it":
+        record_decision(open_at(demo), "a", APPROVE)
+        assert git(demo, "log", "-1", "--format=%s") == "Task a"
+    elif then == "accept it as it is":
+        configure(demo, execution__commit="never")
+        record_decision(open_at(demo), "a", APPROVE)
+        assert git(demo, "log", "-1", "--format=%s") != "Task a"
+    else:
+        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+        undo_task(open_at(demo), "a")
+    assert status(demo, "a") is (Status.FAILED if then == "take it back" else Status.DONE)
+    assert (demo / "x.txt").exists() is (then != "take it back")
 
 
 def test_reviewers_look_at_the_change_where_it_was_made(demo: Path) -> None:
@@ -801,12 +817,14 @@ def test_what_builds_on_what_could_not_be_committed_waits_for_that(demo: Path) -
     put_plan(demo, leaf("a", "write x.txt one"), leaf("b", "append x.txt two", deps=["a"]))
     configure(demo, execution__stopAfterEachTask="true")
     hook = script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
-    person = Person([APPROVE, APPROVE])
-    execute(demo, person)
+    execute(demo, Person([APPROVE]))
     hook.unlink()
-    (_, landed, (uncommitted,)), (_, state, (reason,)) = landings(person)
-    assert landed is LandingState.LANDED
-    assert uncommitted.startswith("it is not committed: ")
+    configure(demo, execution__commit="never")
+    record_decision(open_at(demo), "a", APPROVE)
+    configure(demo, execution__commit="approved")
+    person = Person([APPROVE])
+    execute(demo, person)
+    ((_, state, (reason,)),) = landings(person)
     assert state is LandingState.BLOCKED
     assert reason == (
         "its change cannot be committed; x.txt: this file had uncommitted edits, or HEAD has moved; a has "
