@@ -40,5 +40,5 @@ def owner(workspace: Workspace, remote: str, run_id: str) -> str | None:
     if ref not in list_refs(workspace.repo, remote, ref):
         return None
     fetch(workspace.repo, remote, [ref])
-    subject = workspace.repo.git("log", "-1", "--format=%s", *revisions(ref)).out.decode(errors="replace")
+    subject = workspace.repo.git("log", "-1", "--format=%s", *revisions(ref)).answer("replace")
     return subject.rpartition(" ")[0]

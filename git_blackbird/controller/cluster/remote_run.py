@@ -33,7 +33,7 @@ from git_blackbird.controller.runs.agent_process import scratch_dir
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slots, set_up_worktree
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.core.process import GitError, revisions
+from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, head, start_repository, without_git_env
 from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.linked import (
@@ -46,6 +46,7 @@ from git_blackbird.git.worktree.linked import (
     move_base,
     remove_worktree,
 )
+from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_all_paths
@@ -296,12 +297,6 @@ def _is_brought_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
     except WriteBackError:
         return False
     return True
-
-
-def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
-    """Return the tree and the parents of a commit. Raises GitError."""
-    tree, *parents = repo.git("log", "-1", "--format=%T %P", *revisions(commit)).out.decode().split()
-    return tree, tuple(parents)
 
 
 async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> RunEnd:

@@ -11,7 +11,6 @@ from git_blackbird.controller.cluster.remote_run import (
     SIGNATURE,
     STDERR,
     STDOUT,
-    commit_parts,
 )
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import log_bytes, log_paths
@@ -20,6 +19,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
+from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths

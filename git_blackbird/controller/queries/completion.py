@@ -146,7 +146,7 @@ def list_refs(environ: Mapping[str, str], cwd: str) -> list[str]:
 
     words = ("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags")
     done = run_git(words, cwd=Path(cwd), environ=environ, check=False)
-    return done.out.decode(errors="replace").splitlines()
+    return [name.decode(errors="replace") for name in done.lines(list)]
 
 
 def _find_top(environ: Mapping[str, str], cwd: str) -> str:

@@ -209,7 +209,7 @@ def parse_since(workspace: Workspace, when: str) -> int:
     Raises RequestError where that is not in the past: what git cannot read, it takes for now.
     """
     now = workspace.environment.now()
-    said = workspace.repo.git("rev-parse", f"--since={when}").out.decode(errors="replace").strip()
+    said = workspace.repo.git("rev-parse", f"--since={when}").answer("replace")
     seconds = said.removeprefix(_MAX_AGE)
     moment = int(seconds) * _NANOSECONDS if seconds.isdecimal() else now
     if moment // _NANOSECONDS >= now // _NANOSECONDS:

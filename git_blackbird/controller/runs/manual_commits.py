@@ -272,6 +272,6 @@ def _record_entries(
 
 def _judge(workspace: Workspace, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
     def git(*args: str) -> str:
-        return workspace.repo.git(*args).out.decode(errors="replace")
+        return workspace.repo.git(*args).whole(b"\n").decode(errors="replace")
 
     return judge(git, moves, oid, in_bisect=in_bisect)

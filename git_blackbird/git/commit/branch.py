@@ -20,10 +20,10 @@ def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -
     entries = (trees.entry(tree, path) for path in trees.changed_paths(base, tree))
     with writing(repo.common_dir / "objects"):
         publish(repo, (entry.oid for entry in entries if entry is not None))
-    signed = repo.git(*_IS_SIGNED).out.strip() == b"true"
+    signed = repo.git(*_IS_SIGNED).answer() == "true"
     options = [*(["-S"] if signed else []), *(["-p", parent] if parent else []), "-F", "-"]
     command = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", *options, *revisions(tree))
-    return repo.git(*command, stdin=message.encode()).out.decode().strip()
+    return repo.git(*command, stdin=message.encode()).oid()
 
 
 def create_branch(repo: Repository, name: str, commit: str) -> None:

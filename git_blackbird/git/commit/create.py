@@ -15,7 +15,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
-from git_blackbird.git.core.exchange import Completed
+from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.process import (
     operands,
     revisions,
@@ -31,7 +31,7 @@ from git_blackbird.git.worktree.index import (
     replace_index,
     writing,
 )
-from git_blackbird.git.worktree.log import commit_of_run, tree_of
+from git_blackbird.git.worktree.log import commit_of_run, commit_parts, tree_of
 from git_blackbird.git.worktree.saved_trees import publish
 
 MAX_WORDS_LINES = 20
@@ -103,8 +103,8 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         with writing(text):
             text.write_text(message, encoding="utf-8")
         # Where git finds the repository without help, hooks get the environment they are used to.
-        found = run_git(_PLACES, cwd=repo.top, environ=repo.git_environ, check=False).out
-        is_found = found == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+        found = run_git(_PLACES, cwd=repo.top, environ=repo.git_environ, check=False).lines(list)
+        is_found = found == [os.fsencode(repo.git_dir), os.fsencode(repo.top)]
         options = () if is_found else repo.git_options
         command = ["git", *options, *_COMMIT, f"--file={text}"]
         completed = run_user_program(command, cwd=repo.top, environ={**repo.git_environ, **variables})
@@ -113,7 +113,7 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
         raise HookRefusedError(error_output(completed), error_output(completed, MAX_OUTPUT_LINES))
     if completed.code != 0 or summary is None:
         raise CommitRefusedError(error_output(completed))
-    oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
+    oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).oid()
     _require_parent(repo, plan, oid)
     return inspect_commit(repo, plan, oid)
 
@@ -135,13 +135,16 @@ def _differences(
     """
     if old == new:
         return {}
-    fields = repo.git(*_DIFFERENCES, *revisions(old, new)).out.split(b"\0")
+    return repo.git(*_DIFFERENCES, *revisions(old, new)).records(_sides)
+
+
+def _sides(records: list[bytes]) -> dict[bytes, tuple[TreeEntry | None, TreeEntry | None]]:
+    sides = {}
     # Each path follows its line: modes and objects of both, and a letter.
-    sides = (line.removeprefix(b":").decode().split() for line in fields[0:-1:2])
-    return {
-        path: (_entry(before, was), _entry(after, now))
-        for path, (before, after, was, now, _) in zip(fields[1::2], sides, strict=True)
-    }
+    for line, path in grouped(records, 2):
+        before, after, was, now, _ = line.removeprefix(b":").decode().split()
+        sides[path] = _entry(before, was), _entry(after, now)
+    return sides
 
 
 def _entry(mode: str, oid: str) -> TreeEntry | None:
@@ -161,7 +164,7 @@ def _bring_to(repo: Repository, index: Path, tree: str) -> None:
     wanted = {path: after for path, (_, after) in _differences(repo, staged.tree, tree).items()}
     _set_entries(repo, index, dict.fromkeys(staged.intended) | wanted)
     written = repo.git("write-tree", variables={"GIT_INDEX_FILE": os.fspath(index)})
-    if written.out.decode().strip() != tree:
+    if written.oid() != tree:
         raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
 
 
@@ -182,8 +185,8 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
 
     Git itself refuses if HEAD moves while it works; this covers the instant before.
     """
-    parents = repo.git("rev-list", "--parents", "--max-count=1", *revisions(oid)).out.decode().split()[1:]
-    if parents == ([] if plan.head.commit is None else [plan.head.commit]):
+    _, parents = commit_parts(repo, oid)
+    if parents == (() if plan.head.commit is None else (plan.head.commit,)):
         return
     repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
     raise CommitRefusedError("someone else committed here at the same moment")

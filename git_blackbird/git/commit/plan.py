@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
-from git_blackbird.git.worktree.log import commits_in_head, find_commit, tree_of
+from git_blackbird.git.worktree.log import commit_parts, commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
@@ -288,9 +288,6 @@ def _flag_text(path: bytes, reason: str) -> str:
     return f"{path.decode(errors='replace')}: {reason}"
 
 
-_SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
-
-
 @dataclass(frozen=True)
 class CommitDiff:
     """The change of one commit against its first parent; None for a commit without one."""
@@ -306,8 +303,8 @@ def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff
     """
     from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
 
-    named = repo.git(*_SHOW, *revisions(oid), *operands()).out.decode().split()
-    tree, parent = named[0], named[1] if len(named) > 1 else None
+    tree, parents = commit_parts(repo, oid)
+    parent = parents[0] if parents else None
     trees = TreeStore(repo)
     names = [os.fsencode(name) for name in hidden]
     base = trees.save({}) if parent is None else tree_of(repo, parent)

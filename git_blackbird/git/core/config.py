@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.output import Completed, grouped, texts
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
 from git_blackbird.model.base.system import tick_of
@@ -52,7 +53,8 @@ def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
     known = _known_config(repo)
     if known is None or any(seen != signature(path) for path, seen in known.signatures.items()):
         began = time.time_ns()
-        values = tuple(_list_values(repo))
+        listed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
+        values = listed.records(partial(_parsed, repo.top))
         files = _files_read(repo, values)
         known = KnownConfig(values, {os.fspath(file): settled_signature(file, began) for file in files})
         repo.config_memo.pop(None, None)
@@ -78,16 +80,15 @@ def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, 
     return tuple(dict.fromkeys((*_places(repo), *files, *branch)))
 
 
-def _list_values(repo: Repository) -> Iterator[ConfigValue]:
-    completed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
-    fields = completed.out.split(b"\0")[:-1]
-    if len(fields) % 3:
-        raise UnusableError("what git says of its configuration is cut short", hint="repeat the command")
-    for scope, origin, item in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-        key, separator, value = item.decode(errors="replace").partition("\n")
-        name = os.fsdecode(origin)
-        file = repo.top / name.removeprefix("file:") if name.startswith("file:") else None
-        yield ConfigValue(scope.decode(), file, key, value if separator else None)
+def _parsed(top: Path, records: list[bytes]) -> tuple[ConfigValue, ...]:
+    return tuple(_value(top, *record) for record in grouped(records, 3))
+
+
+def _value(top: Path, scope: bytes, origin: bytes, item: bytes) -> ConfigValue:
+    key, separator, value = item.decode(errors="replace").partition("\n")
+    name = os.fsdecode(origin)
+    file = top / name.removeprefix("file:") if name.startswith("file:") else None
+    return ConfigValue(scope.decode(), file, key, value if separator else None)
 
 
 def settled_signature(path: str | Path, began: int) -> tuple[int, ...]:
@@ -215,7 +216,7 @@ def remove_own_sections(repo: Repository) -> None:
 def _own_scopes(repo: Repository) -> tuple[str, ...]:
     """Return the scopes to search; a worktree has its own file only if the repository enables that."""
     asked = ("config", "--local", "--type=bool", "--get", "extensions.worktreeConfig")
-    has_own = repo.git(*asked, check=False).out.strip() == b"true"
+    has_own = _answer(repo.git(*asked, check=False)) == "true"
     return ("local", "worktree") if has_own else ("local",)
 
 
@@ -224,7 +225,7 @@ def _keys_in(repo: Repository, scope: str) -> list[str]:
     completed = repo.git(*asked, check=False)
     if completed.code not in (0, _NO_SUCH_KEY):
         raise GitError(("config",), completed.code, completed.err)
-    return [os.fsdecode(key) for key in completed.out.split(b"\0")[:-1]]
+    return completed.records(texts)
 
 
 def git_identity(repo: Repository) -> str:
@@ -232,8 +233,8 @@ def git_identity(repo: Repository) -> str:
     completed = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
     if completed.code != 0:
         return ""
-    name, _, _ = completed.out.decode(errors="replace").strip().rsplit(" ", 2)
-    return name
+    # The time and the zone follow.
+    return " ".join(completed.answer("replace").split(" ")[:-2])
 
 
 def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
@@ -278,13 +279,18 @@ def pager_command(repo: Repository, verb: str = "log") -> str | None:
     """
     if is_in_pager(repo):
         return None
-    own = os.fsdecode(repo.git("config", *operands(f"pager.{verb}"), check=False).out).strip()
+    own = _answer(repo.git("config", *operands(f"pager.{verb}"), check=False))
     if own.lower() in _NO:
         return None
     if own and own.lower() not in _YES:
         return None if own == "cat" else own
-    pager = os.fsdecode(repo.git("var", "GIT_PAGER", check=False).out).strip()
+    pager = _answer(repo.git("var", "GIT_PAGER", check=False))
     return None if pager in {"", "cat"} else pager
+
+
+def _answer(completed: Completed) -> str:
+    """Return what git said; "" where it failed, as for a key that is not set."""
+    return completed.answer().strip() if completed.code == 0 else ""
 
 
 def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
@@ -311,7 +317,7 @@ def editor_command(repo: Repository) -> str:
     Raises GitError if there is none, as on a dumb terminal.
     """
     try:
-        return os.fsdecode(repo.git("var", "GIT_EDITOR").out).removesuffix("\n")
+        return repo.git("var", "GIT_EDITOR").answer()
     except GitError as error:
         error.hint = "git config --global core.editor EDITOR"
         raise

@@ -8,23 +8,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.output import Completed
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 
 # Polling interval for a process whose pipes stay open, which only a grandchild can cause.
 _LOOK_SECONDS = 0.1
 _CHUNK = 64 * 1024
-
-
-class Completed(NamedTuple):
-    """The result of a process, its output, and whether Ctrl+C was pressed for it meanwhile."""
-
-    code: int
-    out: bytes
-    err: bytes
-    interrupted: bool = False
 
 
 class Process(subprocess.Popen[bytes]):

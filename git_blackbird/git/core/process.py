@@ -13,7 +13,8 @@ from types import FrameType
 
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.exchange import Completed, Process, feed, not_started, wait
+from git_blackbird.git.core.exchange import Process, feed, not_started, wait
+from git_blackbird.git.core.output import Completed
 
 # Untranslated messages to parse, and no prompt on a terminal.
 _ALWAYS = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
@@ -91,7 +92,7 @@ def run_git(
         raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
     if check and completed.code != 0:
         raise GitError(args, completed.code, completed.err)
-    return completed
+    return completed._replace(verb=_verb(args))
 
 
 class GitStoppedError(GitError):

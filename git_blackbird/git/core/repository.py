@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.exchange import Completed
+from git_blackbird.git.core.output import Completed, texts
 from git_blackbird.git.core.process import GitError, operands, run_git
 from git_blackbird.model.base.system import describe, hint_in
 
@@ -89,11 +89,6 @@ class KnownConfig(NamedTuple):
 ConfigMemo = dict[Path | None, KnownConfig]
 
 
-# How all ends that git prints, but for a colour.
-_ENDS = (b"\n", b"\0")
-_COLOR = "--get-color"
-
-
 @dataclass(frozen=True)
 class Repository:
     """One worktree and its repository.
@@ -135,10 +130,9 @@ class Repository:
     ) -> Completed:
         """Run git at the top of the worktree, on this repository even if ``.git`` was replaced.
 
-        ``variables`` are added to the environment. Raises as ``run_git`` does, and GitError for output
-        that is cut short: what is parsed ends with a line's end or NUL.
+        ``variables`` are added to the environment. Raises as ``run_git`` does.
         """
-        completed = run_git(
+        return run_git(
             [*ALONE, *self.git_options, *args],
             cwd=self.top,
             environ={**self.git_environ, **(variables or {})},
@@ -146,9 +140,6 @@ class Repository:
             timeout=timeout,
             check=check,
         )
-        if completed.code == 0 and completed.out and not completed.out.endswith(_ENDS) and _COLOR not in args:
-            raise GitError(args, 0, b"", message=f"what `git {args[0]}` printed is cut short")
-        return completed
 
     @property
     def git_options(self) -> tuple[str, str]:
@@ -167,27 +158,33 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     Raises UnusableError if there is none, if it is bare, or if git refuses to use it.
     """
     completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
-    answers = os.fsdecode(completed.out).removesuffix("\n").split("\n")
-    if answers[0] == "true":
+    answers = completed.lines(list)
+    if answers[:1] == [b"true"]:
         raise UnusableError(
             "this is a bare repository: there is no worktree for agents to work in",
             hint="run this in a clone of it, or in a worktree made with `git worktree add`",
         )
-    if answers[1:2] == ["true"]:
+    if answers[1:2] == [b"true"]:
         raise UnusableError(
             "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
         )
     if completed.code != 0:
         raise _unusable(completed)
-    if len(answers) != 5:
-        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
+    git_dir, common_dir, top = completed.lines(_places)
     return Repository(
-        top=Path(answers[4]),
-        git_dir=Path(answers[2]),
-        common_dir=Path(answers[3]),
+        top=top,
+        git_dir=git_dir,
+        common_dir=common_dir,
         environ=without_git_env(environ),
         call_configuration={name: environ[name] for name in _CALL_CONFIGURATION if name in environ},
     )
+
+
+def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:
+    if len(answers) > 5:
+        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
+    _, _, git_dir, common_dir, top = map(Path, texts(answers))
+    return git_dir, common_dir, top
 
 
 def _unusable(completed: Completed) -> UnusableError:
@@ -325,18 +322,14 @@ def list_paths(repo: Repository) -> list[str]:
 
     Bytes that are not UTF-8 are surrogates, as in file names. Raises GitError, GitTimeoutError.
     """
-    return _names(repo.git(*_KNOWN, "-o", "--exclude-standard", timeout=_LIST_SECONDS))
+    return repo.git(*_KNOWN, "-o", "--exclude-standard", timeout=_LIST_SECONDS).records(texts)
 
 
 def list_known(repo: Repository) -> list[str]:
     """List every tracked file, in a tenth of the time. Raises GitError, GitTimeoutError."""
-    return _names(repo.git(*_KNOWN, timeout=_LIST_SECONDS))
+    return repo.git(*_KNOWN, timeout=_LIST_SECONDS).records(texts)
 
 
 def list_tracked(repo: Repository, folder: str) -> list[str]:
     """List every tracked file below a folder, with surrogates for other bytes. Raises GitError."""
-    return _names(repo.git(*_KNOWN, *operands(f":(top,literal){folder}")))
-
-
-def _names(output: Completed) -> list[str]:
-    return [os.fsdecode(name) for name in output.out.split(b"\0") if name]
+    return repo.git(*_KNOWN, *operands(f":(top,literal){folder}")).records(texts)

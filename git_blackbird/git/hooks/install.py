@@ -182,7 +182,7 @@ def _hook_path(repo: Repository) -> Path:
         completed = repo.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     except GitError as error:
         raise UnusableError(f"git does not say where hooks are: {error.message}", hint=_WHERE) from error
-    path = Path(os.fsdecode(completed.out).removesuffix("\n"), NAME)
+    path = Path(completed.answer(), NAME)
     moved = path.with_name(_LEGACY)
     return moved if _read_ours(path) is None and _read_ours(moved) is not None else path
 
@@ -221,7 +221,7 @@ def _shared(repo: Repository, folder: Path) -> str | None:
     completed = repo.git(*asked, check=False)
     if completed.code != 0:
         return None
-    scope = os.fsdecode(completed.out).partition("\t")[0]
+    scope = completed.answer().partition("\t")[0]
     if scope in {"global", "system"}:
         return f"core.hooksPath of the {scope} git configuration: repositories without their own run it too"
     if scope == "command":

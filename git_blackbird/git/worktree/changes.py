@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from git_blackbird.git.core.config import is_in_pager, page, pager_command
+from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import ALONE, Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
@@ -209,8 +210,10 @@ def _colors(repo: Repository) -> Mapping[str, str]:
     """Return the user's colours for a diff, by git's names; none where they want none."""
     if not _is_colored(repo):
         return {}
+    # Unlike --get-color, this ends with a line break.
+    asked = ("config", "--type=color")
     return {
-        slot: repo.git("config", "--get-color", *operands(f"color.diff.{slot}", color)).out.decode()
+        slot: repo.git(*asked, f"--default={color}", "--get", *operands(f"color.diff.{slot}")).answer()
         for slot, color in _COLORS.items()
     }
 
@@ -218,16 +221,21 @@ def _colors(repo: Repository) -> Mapping[str, str]:
 def _is_colored(repo: Repository) -> bool:
     """Whether git would colour a diff here."""
     in_pager = ("config", "--type=bool", "--get", "color.pager")
-    if is_in_pager(repo) and repo.git(*in_pager, check=False).out.strip() == b"false":
+    if is_in_pager(repo) and _is(repo, in_pager, "false"):
         return False
     is_terminal = "true" if sys.stdout.isatty() else "false"
     asked = ("config", "--get-colorbool", "color.diff", is_terminal)
-    return repo.git(*asked, check=False).out.strip() == b"true"
+    return _is(repo, asked, "true")
+
+
+def _is(repo: Repository, asked: Sequence[str], answer: str) -> bool:
+    completed = repo.git(*asked, check=False)
+    return completed.code == 0 and completed.answer() == answer
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
-    return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).out
+    return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).whole(b"\n")
 
 
 _NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")
@@ -240,7 +248,7 @@ def unfiltered_diff(repo: Repository, pair: TreePair) -> bytes:
 
     The change itself may contain attributes and hide text from review. Raises GitError.
     """
-    rows = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).out.split(b"\0")
+    rows = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).records(list)
     without_lines = [row.removeprefix(b"-\t-\t") for row in rows if row.startswith(b"-\t-\t")]
     trees = TreeStore(repo)
     hidden = [
@@ -250,7 +258,8 @@ def unfiltered_diff(repo: Repository, pair: TreePair) -> bytes:
     ]
     if not hidden:
         return diff_text(repo, pair)
-    return diff_text(repo, pair) + repo.git(*PATCH, "--text", *revisions(*pair), *operands(*hidden)).out
+    as_text = repo.git(*PATCH, "--text", *revisions(*pair), *operands(*hidden))
+    return diff_text(repo, pair) + as_text.whole(b"\n")
 
 
 def _is_binary(trees: TreeStore, side: TreeEntry | None) -> bool:
@@ -341,32 +350,31 @@ def submodule_states(repo: Repository, seconds: float) -> dict[str, str]:
     """
     if not os.path.lexists(repo.top / ".gitmodules"):
         return {}
-    listed = repo.git("ls-files", "-z", "-s", timeout=seconds).out.split(b"\0")
+    listed = repo.git("ls-files", "-z", "-s", timeout=seconds).records(list)
     paths = [line.partition(b"\t")[2] for line in listed if line.startswith(_MODE.encode())]
     if not paths:
         return {}
     command = (_QUIET, "--literal-pathspecs", *_STATUS, *operands(*map(os.fsdecode, paths)))
-    output = repo.git(*command, timeout=seconds).out.decode(errors="surrogateescape").split("\0")
-    dirty = [path for path, facts in _entries(output) if facts.startswith("S") and facts[2:] != ".."]
+    output = repo.git(*command, timeout=seconds)
+    dirty = [path for path, facts in output.records(_entries) if facts.startswith("S") and facts[2:] != ".."]
     return {path: _digest(repo, path, seconds) for path in dirty}
 
 
-def _entries(items: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each path of a status with the letters on its submodule."""
-    for item in items:
-        fields = _FIELDS.get(item[:1])
-        parts = item.split(" ", fields) if fields is not None else []
-        if fields is not None and len(parts) > fields:
-            yield parts[fields], parts[2] if fields > 2 else ""
+def _entries(records: list[bytes]) -> list[tuple[str, str]]:
+    """Return each path of a status with the letters on its submodule."""
+    # The number of stashes, if the user wants it, stands behind a `#`.
+    items = (item for item in texts(records) if item[0] != "#")
+    parts = (item.split(" ", _FIELDS[item[0]]) for item in items)
+    return [(path, facts[2] if len(facts) > 2 else "") for *facts, path in parts]
 
 
 def _digest(repo: Repository, path: str, seconds: float) -> str:
     top = repo.top / path
     # A folder that is no repository any more must not be taken for the one around it.
     environ = {**repo.git_environ, "GIT_CEILING_DIRECTORIES": os.fspath(top.parent)}
-    output = run_git([*ALONE, _QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds).out
-    digest = hashlib.sha256(output)
-    for inner, _ in _entries(output.decode(errors="surrogateescape").split("\0")):
+    output = run_git([*ALONE, _QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds)
+    digest = hashlib.sha256(output.whole(b"\0"))
+    for inner, _ in output.records(_entries):
         # Without reading a file: this changes with its content.
         try:
             status = (top / inner).lstat()

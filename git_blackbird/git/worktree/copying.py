@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.model.base.system import refusal_hint
@@ -30,7 +31,7 @@ def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[s
     matched = [name for name in matched if name.split("/")[0] not in hidden]
     stdin = b"".join(os.fsencode(name) + b"\0" for name in matched)
     answer = repo.git("check-ignore", "-z", "--stdin", stdin=stdin, check=False)
-    ignored = set(os.fsdecode(answer.out).split("\0"))
+    ignored = set(answer.records(texts))
     # Of a folder that git does not ignore, what it ignores below.
     others = [name for name in matched if name not in ignored and name.endswith("/")]
     below = _listed(repo, "--exclude-standard", *operands(*others)) if others else []
@@ -39,7 +40,7 @@ def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[s
 
 def _listed(repo: Repository, *options: str) -> list[str]:
     listing = ("--literal-pathspecs", "ls-files", "-z", "--others", "--ignored", "--directory")
-    return os.fsdecode(repo.git(*listing, *options).out).split("\0")[:-1]
+    return repo.git(*listing, *options).records(texts)
 
 
 def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:

@@ -171,26 +171,35 @@ class IndexState:
 def read_index_state(repo: Repository, index: Path) -> IndexState:
     """Read an index file, which may be missing. Raises GitError."""
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    entries: dict[bytes, TreeEntry] = {}
-    tags: dict[bytes, bytes] = {}
-    unmerged: dict[bytes, None] = {}
-    for item in repo.git("ls-files", "-z", "-s", "-v", variables=variables).out.split(b"\0")[:-1]:
-        facts, _, path = item.partition(b"\t")
-        tag, mode, oid, stage = facts.split(b" ")
-        tags[path] = tag
-        if stage == b"0":
-            entries[path] = TreeEntry(int(mode, 8), oid.decode())
-        else:
-            unmerged[path] = None
+    listed = repo.git("ls-files", "-z", "-s", "-v", variables=variables).records(_listed_entries)
+    entries, tags, unmerged = listed
     if unmerged:
-        return IndexState(entries, {}, tags, tuple(unmerged), None)
-    tree = repo.git("write-tree", variables=variables).out.decode().strip()
+        return IndexState(entries, {}, tags, unmerged, None)
+    tree = repo.git("write-tree", variables=variables).oid()
     intended = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
     if intended:
         trees = TreeStore(repo)
         intended = {path: entry for path, entry in intended.items() if trees.entry(tree, path) is None}
     settled = {path: entry for path, entry in entries.items() if path not in intended}
     return IndexState(settled, intended, tags, (), tree)
+
+
+def _listed_entries(
+    records: list[bytes],
+) -> tuple[dict[bytes, TreeEntry], dict[bytes, bytes], tuple[bytes, ...]]:
+    """Return the entries and tags by path, and the paths in conflict."""
+    entries: dict[bytes, TreeEntry] = {}
+    tags: dict[bytes, bytes] = {}
+    unmerged: dict[bytes, None] = {}
+    for record in records:
+        facts, path = record.split(b"\t", 1)
+        tag, mode, oid, stage = facts.split(b" ")
+        tags[path] = tag
+        if stage == b"0":
+            entries[path] = TreeEntry(int(mode, 8), oid.decode())
+        else:
+            unmerged[path] = None
+    return entries, tags, tuple(unmerged)
 
 
 def may_have_attributes(index: Path) -> bool:

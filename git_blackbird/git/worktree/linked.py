@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.output import paths_listed
 from git_blackbird.git.core.process import operands, revisions, unstopped
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
@@ -264,8 +265,7 @@ def base_tree(linked: Repository) -> str | None:
 
 def unmerged_paths(linked: Repository) -> frozenset[bytes]:
     """Return the paths that the index of a worktree has in conflict. Raises GitError."""
-    listed = linked.git("ls-files", "-u", "-z").out.split(b"\0")
-    return frozenset(line.partition(b"\t")[2] for line in listed if line)
+    return frozenset(linked.git("ls-files", "-u", "-z").records(paths_listed))
 
 
 def remove_worktree(repo: Repository, linked: Repository) -> None:

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from git_blackbird.git.core.output import grouped, object_id_rows, object_ids
 from git_blackbird.git.core.process import name_lines, operands, revisions
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER, Commit, HeadMove, LogSpan
 
+_SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
 _FIELDS = 4
 _FORMAT = "%H%x00%s" + "".join(
     f"%x00%(trailers:key={key},valueonly,separator=%x1f)" for key in (TASK_TRAILER, RUN_TRAILER)
@@ -16,19 +18,32 @@ _FORMAT = "%H%x00%s" + "".join(
 
 def find_commit(repo: Repository, name: str) -> str | None:
     """Return the id of the commit that ``name`` stands for in git, or None."""
+    if name.startswith("^"):  # what is to be excluded, which git verifies too
+        return None
     # In two steps, because the text of a search (`:/TEXT`) extends to the end of the name.
     revision = name
     for asked in ("{}", "{}^{{commit}}"):
         asked_for = revisions(asked.format(revision))
-        revision = repo.git("rev-parse", "--quiet", "--verify", *asked_for, check=False).out.decode().strip()
-        if not revision:
+        found = repo.git("rev-parse", "--quiet", "--verify", *asked_for, check=False)
+        if found.code != 0:
             return None
+        revision = found.oid()
     return revision
 
 
 def tree_of(repo: Repository, commit: str) -> str:
     """Return the tree of a commit. Raises GitError."""
-    return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).out.decode().strip()
+    return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).oid()
+
+
+def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
+    """Return the tree and the parents of a commit. Raises GitError."""
+    return repo.git(*_SHOW, *revisions(commit), *operands()).lines(_parts)
+
+
+def _parts(lines: list[bytes]) -> tuple[str, tuple[str, ...]]:
+    ((tree, *parents),) = object_id_rows(lines)
+    return tree, tuple(parents)
 
 
 def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
@@ -36,7 +51,7 @@ def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
     wanted = list(dict.fromkeys(oids))
     if not wanted:
         return {}
-    names = repo.git(
+    listed = repo.git(
         "log",
         "-z",
         "--no-walk=unsorted",
@@ -47,12 +62,15 @@ def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
         "--stdin",
         stdin=name_lines(wanted),
     )
-    fields = names.out.decode(errors="replace").split("\0")
-    commits: dict[str, Commit] = {}
-    for at in range(0, len(fields) - 1, _FIELDS):
-        oid, subject, tasks, runs = fields[at : at + _FIELDS]
-        commits[oid] = Commit(oid, subject, _values(tasks), _values(runs))
-    return commits
+    return {commit.oid: commit for commit in listed.records(_commits)}
+
+
+def _commits(records: list[bytes]) -> list[Commit]:
+    fields = (record.decode(errors="replace") for record in records)
+    return [
+        Commit(oid, subject, _values(tasks), _values(runs))
+        for oid, subject, tasks, runs in grouped(fields, _FIELDS)
+    ]
 
 
 def reachable(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
@@ -65,7 +83,7 @@ def reachable(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
         return wanted
     asked = ("rev-list", "--stdin", "--not", "--exclude=refs/blackbird/*", "--all")
     left = repo.git(*asked, stdin=name_lines(sorted(wanted)))
-    return wanted - frozenset(left.out.decode().split())
+    return wanted.difference(left.lines(object_ids))
 
 
 def commits_in_head(
@@ -79,9 +97,8 @@ def commits_in_head(
     if not wanted:
         return []
     within = revisions("HEAD", *_fence(repo, since))
-    output = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False).out.decode()
-    rows = (line.split() for line in output.splitlines())
-    return [(oid, tuple(above)) for oid, *above in rows if oid in wanted]
+    listed = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False)
+    return [(oid, tuple(above)) for oid, *above in listed.lines(object_id_rows) if oid in wanted]
 
 
 def _fence(repo: Repository, since: str | None) -> tuple[str, ...]:
@@ -93,7 +110,7 @@ def commits_between(repo: Repository, old: str | None, new: str) -> frozenset[st
     """Return the commits that ``new`` reaches and ``old`` does not; none if one of them is gone."""
     fence = () if old is None else (f"^{old}",)
     done = repo.git("rev-list", *revisions(new, *fence), *operands(), check=False)
-    return frozenset(done.out.decode().split()) if done.code == 0 else frozenset()
+    return frozenset(done.lines(object_ids)) if done.code == 0 else frozenset()
 
 
 def _values(text: str) -> tuple[str, ...]:
@@ -108,7 +125,7 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
     grep = f"--grep={RUN_TRAILER}: {run_id}"
     within = revisions("HEAD", *_fence(repo, since))
     done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)
-    for commit in read_commits(repo, done.out.decode().split()).values():
+    for commit in read_commits(repo, done.lines(object_ids)).values():
         if run_id in commit.runs:
             return commit.oid
     return None

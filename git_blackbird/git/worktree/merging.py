@@ -184,12 +184,19 @@ def merge_trees(repo: Repository, base: str, sides: Iterable[tuple[str, str]]) -
     if completed.code != 0:
         require_merge_tree(repo)
         raise GitError(command, completed.code, completed.err)
-    fields = iter(completed.out.split(b"\0"))
-    return [_read_merge(fields) for _ in pairs]
+    return completed.records(lambda fields: _read_merges(fields, len(pairs)))
+
+
+def _read_merges(fields: list[bytes], count: int) -> list[TreeMerge]:
+    rest = iter(fields)
+    merges = [_read_merge(rest) for _ in range(count)]
+    if any(True for _ in rest):
+        raise ValueError("more than was asked for")
+    return merges
 
 
 def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
-    """Read one record: whether it is clean, the tree, and of a conflict its paths and messages."""
+    """Read one merge: whether it is clean, the tree, and of a conflict its paths and messages."""
     is_clean, tree = next(fields) == b"1", next(fields).decode()
     unmerged = tuple(iter(lambda: next(fields), b""))
     if is_clean:

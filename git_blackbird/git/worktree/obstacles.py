@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird.git.core.output import object_ids
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -72,7 +73,7 @@ def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[byt
     found = {path: TreeEntry(LINK, str(pygit2.hash(text))) for path, text in texts.items()}
     if files:
         names = b"".join(b'"%s"\n' % b"".join(b"\\%03o" % byte for byte in path) for path in files)
-        listed = repo.git(*QUIET_OPTIONS, "hash-object", "--stdin-paths", stdin=names).out.decode().split()
+        listed = repo.git(*QUIET_OPTIONS, "hash-object", "--stdin-paths", stdin=names).lines(object_ids)
         for path, oid in zip(files, listed, strict=True):
             found[path] = TreeEntry(EXECUTABLE if modes[path] & stat.S_IXUSR else REGULAR, oid)
     return found

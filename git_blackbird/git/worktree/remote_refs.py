@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -56,9 +57,13 @@ def fetch_checked(repo: Repository, remote: str, ref: str) -> None:
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
     """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
     with _named(remote):
-        out = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS).out
-    lines = (os.fsdecode(line).partition("\t") for line in out.splitlines())
-    return {ref: commit for commit, _, ref in lines}
+        listed = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS)
+    return listed.lines(_commits_by_ref)
+
+
+def _commits_by_ref(lines: list[bytes]) -> dict[str, str]:
+    pairs = (line.split("\t") for line in texts(lines))
+    return {ref: commit for commit, ref in pairs}
 
 
 @contextmanager
@@ -98,6 +103,6 @@ def remote_url(repo: Repository, name: str) -> str:
             f"there is no remote {name!r}, by which the workers would get the files of a run",
             hint="git config blackbird.cluster.remote URL    # one that all machines reach",
         )
-    url = os.fsdecode(found.out).rstrip("\n") if found.code == 0 else name
+    url = found.answer() if found.code == 0 else name
     is_path = "://" not in url and ":" not in url.partition("/")[0]
     return os.path.abspath(os.path.join(repo.top, os.path.expanduser(url))) if is_path else url  # noqa: PTH100, PTH111, PTH118

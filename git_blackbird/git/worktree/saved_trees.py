@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
@@ -143,9 +144,7 @@ def _name(run_id: str, purpose: Purpose | None = None) -> str:
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
     """List every reference below ``refs/blackbird/``, of all worktrees. Raises GitError."""
-    return tuple(
-        os.fsdecode(repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out).splitlines()
-    )
+    return tuple(repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).lines(texts))
 
 
 def delete_our_refs(repo: Repository) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import is_sparse, may_convert_files
-from git_blackbird.git.core.exchange import Completed
+from git_blackbird.git.core.output import Completed, paths_listed
 from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.tree_names import is_reserved
@@ -191,7 +191,7 @@ class SnapshotBuilder:
 
     def write_tree(self) -> str:
         """Write the tree of the private index."""
-        return self.git("write-tree").out.decode().strip()
+        return self.git("write-tree").oid()
 
     def with_lost(self, tree: str, since: str, work: IndexUpdate) -> str:
         """Add again the files of ``since`` that git no longer lists; what is left out stays as it was."""
@@ -227,7 +227,7 @@ class SnapshotBuilder:
         work = IndexUpdate(left_out=left_out, is_plain=not shut)
         links: dict[bytes, bool] = {}
         directories: list[bytes] = []
-        paths = self.changed(work, listed.out.split(b"\0")[:-1], state)
+        paths = self.changed(work, listed.records(list), state)
         known = work.in_index | work.tracked
         for path in paths:
             if path.partition(b"/")[0] in self.hidden or _TEMPORARY.search(path):
@@ -255,7 +255,7 @@ class SnapshotBuilder:
 
         Return whether it has files that are not to be in the worktree; absent ones stay as git has them.
         """
-        listed = self.git("ls-files", "-z", "-s", "-v").out
+        listed = self.git("ls-files", "-z", "-s", "-v").whole(b"\0")
         flagged = [(tag, facts + path, path) for tag, facts, path in _FLAGGED.findall(listed)]
         skipped = [path for tag, _, path in flagged if tag in _SKIPPED]
         is_partial = bool(skipped) and is_sparse(self.repo)
@@ -317,7 +317,7 @@ class SnapshotBuilder:
         """Separate submodules that moved from files that became directories."""
         if not directories:
             return
-        lines = self.git("ls-files", "-z", "-s").out.split(b"\0")
+        lines = self.git("ls-files", "-z", "-s").records(list)
         submodules = {line.partition(b"\t")[2] for line in lines if line.startswith(b"%o " % SUBMODULE)}
         named = {item.path for item in work.left_out}
         for path in directories:
@@ -347,8 +347,7 @@ class SnapshotBuilder:
     def drop_unmerged(self, paths: Sequence[bytes]) -> None:
         """Remove those of ``paths`` that are in conflict: no tree can be written with them."""
         if paths:
-            lines = self.git("ls-files", "-z", "-u").out.split(b"\0")
-            unmerged = {line.partition(b"\t")[2] for line in lines}
+            unmerged = set(self.git("ls-files", "-z", "-u").records(paths_listed))
             self.drop([path for path in paths if path in unmerged])
 
     def update(self, work: IndexUpdate) -> None:

@@ -443,7 +443,8 @@ def test_names_are_what_git_takes_them_for(repo: Path) -> None:
     git(repo, "tag", "-a", "-m", "t", "v1", first)
     named = [find_commit(found(repo), name) for name in ("v1", "HEAD~1", ":/first", first[:9], "main@{1}")]
     assert named == [first] * 5
-    assert [find_commit(found(repo), name) for name in ("", "--all", "HEAD:a", "nope", "a\nb")] == [None] * 5
+    none = ("", "--all", "HEAD:a", "nope", "a\nb", "^HEAD", "HEAD^!")
+    assert [find_commit(found(repo), name) for name in none] == [None] * 7
 
 
 def test_the_commit_of_a_run_is_found_by_its_trailer_alone(repo: Path) -> None:

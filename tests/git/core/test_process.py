@@ -1,23 +1,22 @@
 import os
-import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.git.core.exchange import Completed, _collected
+from git_blackbird.git.core.exchange import _collected
+from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import (
     GitError,
     GitTimeoutError,
     run_git,
 )
-from git_blackbird.git.core.repository import LOCAL_VARIABLES, discover, without_git_env
+from git_blackbird.git.core.repository import LOCAL_VARIABLES, without_git_env
 from git_blackbird.git.core.user_programs import run_user_program
 from tests.git.support import escaping
-from tests.support import commit, git
+from tests.support import git
 
 
 def test_the_variables_of_a_repository_are_those_git_names(repo: Path) -> None:
@@ -168,21 +167,3 @@ def test_what_is_the_users_runs_in_their_environment_and_group(repo: Path) -> No
     completed = run_user_program(["git", "-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
     words, group = completed.out.decode().splitlines()
     assert (completed.code, words, int(group)) == (3, "de_AT.UTF-8 no 1", os.getpgrp())
-
-
-@pytest.mark.parametrize("kept", [1, 20, 41, 60])
-def test_output_that_is_cut_short_is_an_error_of_git(
-    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
-) -> None:
-    commit(repo, {"a file": "1\n", "another": "2\n"})
-    real = shutil.which("git")
-    there = discover(repo, dict(os.environ))
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").write_text(f'#!/bin/sh\n"{real}" "$@" | head -c {kept}\n')
-    (tmp_path / "bin/git").chmod(0o755)
-    cut = replace(there, environ={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
-    monkeypatch.setenv("PATH", cut.environ["PATH"])
-    for command in (("ls-files", "-z", "-s"), ("log", "-1", "--format=%H %T"), ("for-each-ref",)):
-        with pytest.raises(GitError, match=f"what `git {command[0]}` printed is cut short"):
-            cut.git(*command)
-    assert cut.git("config", "--get-color", "color.x", "red").out == b"\x1b[31m"[:kept]
