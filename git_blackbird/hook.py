@@ -53,6 +53,8 @@ def _run_git(*args: str) -> str:
     _, status = os.waitpid(process, 0)
     if status != 0:
         raise ChildProcessError(f"git {args[0]} failed")
+    if output and not output.endswith(b"\n"):
+        raise ChildProcessError(f"git {args[0]} printed what cannot be read")
     return output.decode(errors="replace")
 
 

@@ -1,6 +1,7 @@
 """The hook's way into Python, as the shell starts it."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from git_blackbird.git.hooks import task_commits
 from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER
 from tests import preloaded
 from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.git.support import script
 from tests.support import commit, git, write
 
 
@@ -218,3 +220,15 @@ def test_nothing_in_a_name_reaches_the_terminal_raw(planned: Path) -> None:
     said = call(planned)
     assert said.endswith("\n")
     assert said[:-1].isprintable()
+
+
+def test_a_commit_of_which_git_says_half_is_left_for_later(
+    planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oid = do(planned)
+    (tmp_path / "bin").mkdir()
+    script(tmp_path / "bin" / "git", f'{shutil.which("git")} "$@" | head -c 83')
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    said = call(planned, oid=oid)
+    assert said.startswith("git-blackbird: the commit is not recorded yet: ")
+    assert "git log printed what cannot be read" in said
