@@ -72,6 +72,7 @@ def prepare(repo: Path) -> None:
     git(repo, "config", "extensions.worktreeConfig", "true")
     git(repo, "config", "--worktree", "blackbird.codex.model", "x")
     git(repo, "config", "pager.log", "less -S")
+    git(repo, "config", "color.diff", "always")
     git(repo, "remote", "add", "origin", "https://example.com/x.git")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from git_blackbird.git.core.config import is_in_pager, page, pager_command
-from git_blackbird.git.core.output import texts
+from git_blackbird.git.core.output import Completed, texts
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import ALONE, Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
@@ -221,15 +221,14 @@ def _colors(repo: Repository) -> Mapping[str, str]:
 def _is_colored(repo: Repository) -> bool:
     """Whether git would colour a diff here."""
     in_pager = ("config", "--type=bool", "--get", "color.pager")
-    if is_in_pager(repo) and _is(repo, in_pager, "false"):
+    if is_in_pager(repo) and _is_answer(repo.git(*in_pager, check=False), "false"):
         return False
     is_terminal = "true" if sys.stdout.isatty() else "false"
     asked = ("config", "--get-colorbool", "color.diff", is_terminal)
-    return _is(repo, asked, "true")
+    return _is_answer(repo.git(*asked, check=False), "true")
 
 
-def _is(repo: Repository, asked: Sequence[str], answer: str) -> bool:
-    completed = repo.git(*asked, check=False)
+def _is_answer(completed: Completed, answer: str) -> bool:
     return completed.code == 0 and completed.answer() == answer
 
 
