@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,12 @@ def test_a_reference_that_cannot_be_written_is_told(repo: Path) -> None:
     write(repo, {f".git/refs/blackbird/runs/{RUN}.lock": ""})
     with pytest.raises(UnusableError, match=r"Unable to create .*\.lock': File exists"):
         hold_trees(found(repo), RUN, {"base": base, "head": None}, ())
+
+
+def test_a_lock_that_a_killed_process_left_is_removed(repo: Path) -> None:
+    base, lock = tree_of(repo), repo / f".git/refs/blackbird/runs/{RUN}.lock"
+    write(repo, {f".git/refs/blackbird/runs/{RUN}.lock": ""})
+    os.utime(lock, (1_000_000_000, 1_000_000_000))
+    hold_trees(found(repo), RUN, {"base": base, "head": None}, ())
+    assert run_trees(repo, RUN) == (base, None)
+    assert not lock.exists()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
 _OURS = "refs/blackbird/"
+_LOCK_SECONDS = 10.0
 Purpose = Literal["undo", "landing-merge", "landing-change", "worktrees", "journal"]
 # How the entries for a purpose begin, in the tree that a run's one reference is at.
 _PREFIXES: dict[Purpose, bytes] = {
@@ -83,8 +85,18 @@ def _point(repo: Repository, name: str, oid: str) -> None:
     try:
         open_libgit2(repo).references.create(name, oid, force=True)
     except (pygit2.GitError, OSError, ValueError):
+        _remove_stale_lock(repo, name)
         # Git waits for who locks it, as one that packs references does, and says what is wrong.
         _update_refs(repo, f"update {name} {oid}\n")
+
+
+def _remove_stale_lock(repo: Repository, name: str) -> None:
+    """Remove the lock of a reference of ours that a killed process left: none of them takes so long."""
+    lock = repo.common_dir / f"{name}.lock"
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - lock.stat().st_mtime > _LOCK_SECONDS:
+            lock.unlink()
+            trace.event("stale lock", lock)
 
 
 def keep_commit(repo: Repository, name: str, commit: str) -> None:
