@@ -48,3 +48,14 @@ def test_garbage_that_is_collected_meanwhile_is_none_of_it(trial: Trial) -> None
     git(trial.repo, "gc", "-q", "--prune=now")
     trial.expect(0, "undo", "a")
     assert git(trial.repo, "status", "--porcelain") == " M x"
+
+
+def test_a_worktree_that_somebody_locked_stays(trial: Trial) -> None:
+    folder = trial.repo.parent / f"{trial.repo.name}.worktrees" / "a"
+    git(trial.repo, "worktree", "lock", "--reason", "I look at it", str(folder))
+    said = trial.expect(0, "execute", "a", "--no-input")
+    assert "the worktree of a was not removed: cannot remove a locked working tree" in said
+    assert (trial.repo / "new").read_text() == (folder / "new").read_text() == "1\n"
+    git(trial.repo, "worktree", "unlock", str(folder))
+    trial.expect(0, "worktrees", "prune")
+    assert not folder.exists()

@@ -97,7 +97,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call), are_styled=True)
-    foreign = view.history.beside.foreign[:-_MAX_RUNS:-1]
+    foreign = view.history.beside.foreign[::-1][:_MAX_RUNS]
     table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
     yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)], are_styled=True)
     yield from render_section("check", _check(view))

@@ -269,9 +269,16 @@ def unmerged_paths(linked: Repository) -> frozenset[bytes]:
 
 
 def remove_worktree(repo: Repository, linked: Repository) -> None:
-    """Remove a linked worktree with all its files, ignored ones included. Raises GitError."""
+    """Remove a linked worktree with all its files, ignored ones included.
+
+    Raises GitError, also for one that somebody locked.
+    """
+    locked = linked.git_dir / "locked"
+    # Git's own lock, of one that it was killed while adding.
+    is_half_added = locked.exists() and locked.read_bytes().strip() == b"initializing"
+    forced = ("--force", "--force") if is_half_added else ("--force",)
     with _changing_list:
-        repo.git("worktree", "remove", "--force", "--force", *operands(str(linked.top)))
+        repo.git("worktree", "remove", *forced, *operands(str(linked.top)))
     repo.config_memo.pop(linked.git_dir, None)
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()
