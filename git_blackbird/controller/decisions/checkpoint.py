@@ -30,11 +30,10 @@ from git_blackbird.model.entities.history import (
     total_cost,
 )
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, LandingState, Run, RunStatus
+from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
 from git_blackbird.model.rules.reviews import (
-    BY_CHECK,
     ReviewFollowUp,
     count_requests,
     merged_or_none,

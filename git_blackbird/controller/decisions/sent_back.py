@@ -25,8 +25,8 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import runs_in_change
-from git_blackbird.model.entities.run import APPROVALS, LandingState, Run, RunFields
-from git_blackbird.model.rules.reviews import BY_LANDING, count_requests
+from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
+from git_blackbird.model.rules.reviews import count_requests
 from git_blackbird.model.views.events import LandingEnded
 
 

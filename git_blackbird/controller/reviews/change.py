@@ -36,6 +36,7 @@ from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
+    BY_REVIEWERS,
     DecisionState,
     ReviewState,
     Run,
@@ -45,7 +46,6 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.rules.reviews import (
-    BY_REVIEWERS,
     TYPES,
     ReviewFollowUp,
     merged_or_none,

@@ -36,8 +36,7 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
-from git_blackbird.model.entities.run import LandingState, Run
-from git_blackbird.model.rules.reviews import BY_LANDING
+from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
 from git_blackbird.model.views.events import Phase
 
 

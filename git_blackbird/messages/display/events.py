@@ -18,6 +18,7 @@ from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Rights
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    BY_CHECK,
     DecisionState,
     LandingState,
     Run,
@@ -25,7 +26,6 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.reviews import BY_CHECK
 from git_blackbird.model.views.events import (
     CheckEnded,
     Decided,

@@ -15,6 +15,9 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, 
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
+    BY_CHECK,
+    BY_LANDING,
+    BY_REVIEWERS,
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
@@ -25,9 +28,6 @@ from git_blackbird.model.entities.run import (
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import (
-    BY_CHECK,
-    BY_LANDING,
-    BY_REVIEWERS,
     ChangeReviewView,
     GateState,
     ReviewView,

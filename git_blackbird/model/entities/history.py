@@ -14,6 +14,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.provenance import NOTHING_BESIDE, Beside, RecordError
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    BY_LANDING,
     OPEN_DECISIONS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
@@ -276,7 +277,8 @@ def pending_messages(history: History, review: Feedback | None = None) -> Pendin
     """Return all messages to a task since it was last ``done``.
 
     They are sent with every start and resume until the task is ``done``, including those of superseded and
-    interrupted runs: sending a message twice is harmless, losing one is not.
+    interrupted runs: sending a message twice is harmless, losing one is not. Only what a landing said of a
+    worktree is not said of the next one.
     """
     review_sent = review is not None and any(_was_sent(run, review) for run in history.own)
     if history.own and completed_task(history.own[-1]):
@@ -289,7 +291,10 @@ def pending_messages(history: History, review: Feedback | None = None) -> Pendin
             texts.append(run.message)
         if _reached_agent(run):
             sent.update(texts)
-        if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
+        is_request = run.decision_state == DecisionState.CHANGES_REQUESTED
+        if run.requested_by == BY_LANDING and run.superseded_at is not None:
+            is_request = False
+        if is_request and run.decision_feedback:
             texts.append(run.decision_feedback)
             sent.discard(run.decision_feedback)
     questions, answers = _answered(runs)

@@ -18,6 +18,12 @@ from git_blackbird.model.entities.status import Status
 RECORDER = "git-blackbird"
 
 
+# Who requested changes, where no person did.
+BY_REVIEWERS = "reviewers"
+BY_CHECK = "check"
+BY_LANDING = "landing"
+
+
 class RunType(StrEnum):
     """The purpose of a run; the first two are the Go program's."""
 

@@ -11,7 +11,15 @@ from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.entities.run import (
+    BY_CHECK,
+    BY_LANDING,
+    BY_REVIEWERS,
+    DecisionState,
+    Run,
+    RunStatus,
+    RunType,
+)
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import subtree_leaves
 
@@ -190,9 +198,6 @@ def text_for(review: Run, child: TaskId) -> str:
     return f"{own.rstrip()}\n\n{_OF_ALL}\n\n{shared}"
 
 
-BY_REVIEWERS = "reviewers"
-BY_CHECK = "check"
-BY_LANDING = "landing"
 _WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
 

@@ -256,6 +256,19 @@ def test_a_conflict_that_comes_back_is_for_a_person(demo: Path) -> None:
     assert len(runs_of(demo, "a")) == 3
 
 
+def test_what_a_landing_said_of_one_worktree_is_not_said_of_the_next(demo: Path) -> None:
+    by_command(demo, 'cat; [ "$BLACKBIRD_RESUME" ] || echo theirs >x.txt')
+    conflicting(demo)
+    configure(demo, landing__maxRounds="1")
+    execute(demo, Person([APPROVE, REJECT]))
+    said = "move it to where it belongs"
+    assert said in (last(demo, "a").stdout or "")
+    reset_task(open_at(demo), "a")
+    execute(demo, Person())
+    assert len(runs_of(demo, "a")) == 3
+    assert said not in (last(demo, "a").stdout or "")
+
+
 def test_no_round_means_a_person_at_once(demo: Path) -> None:
     conflicting(demo)
     configure(demo, landing__maxRounds="0")

@@ -17,9 +17,15 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Question, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.entities.run import (
+    BY_REVIEWERS,
+    DecisionState,
+    Question,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+)
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude

@@ -2,8 +2,8 @@
 
 import pytest
 
-from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.rules.reviews import BY_CHECK, BY_REVIEWERS, count_requests, round_of
+from git_blackbird.model.entities.run import BY_CHECK, BY_REVIEWERS, DecisionState
+from git_blackbird.model.rules.reviews import count_requests, round_of
 from tests.model.building import run
 
 REQUESTED = DecisionState.CHANGES_REQUESTED

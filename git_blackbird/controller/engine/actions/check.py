@@ -22,9 +22,9 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.history import runs_in_change
-from git_blackbird.model.entities.run import ReviewState, Run, RunFields
+from git_blackbird.model.entities.run import BY_CHECK, ReviewState, Run, RunFields
 from git_blackbird.model.rules.next_action import CheckChange
-from git_blackbird.model.rules.reviews import BY_CHECK, count_requests
+from git_blackbird.model.rules.reviews import count_requests
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
