@@ -229,9 +229,17 @@ def _unbroken() -> Iterator[None]:
             handler(*presses[0])
 
 
+_NO_ANSWER = "fatal: the remote end hung up unexpectedly"
+
+
 def _first_words(stderr: bytes) -> str:
-    """Return git's ``fatal:`` or ``error:`` line with the lines its colon announces; else the first line."""
+    """Return git's ``fatal:`` or ``error:`` line with the lines its colon announces; else the first line.
+
+    A filter that cannot be started is named by the shell, and git only misses its answer.
+    """
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    if len(lines) > 1 and lines[-1] == _NO_ANSWER:
+        return f"{lines[-2]}; {_NO_ANSWER.removeprefix('fatal: ')}"
     for word in ("fatal: ", "error: "):
         for number, line in enumerate(lines):
             if line.startswith(word):

@@ -514,3 +514,12 @@ def test_w16_a_filter_that_never_ends_is_bounded(repo: Path, tmp_path: Path, lea
     )
     assert list(found(repo).private_dir.iterdir()) == []
     (tmp_path / "release").touch()
+
+
+def test_a_required_filter_that_is_not_installed_is_named(repo: Path) -> None:
+    commit(repo, {"a.bin": "1\n", ".gitattributes": "*.bin filter=large\n"})
+    git(repo, "config", "filter.large.process", "git-large filter-process")
+    git(repo, "config", "filter.large.required", "true")
+    (repo / "a.bin").write_text("2\n")
+    with pytest.raises(SnapshotError, match=r"git-large.*not found; the remote end hung up unexpectedly"):
+        take_snapshot(found(repo), limits=SnapshotLimits(), hidden=())
