@@ -187,13 +187,21 @@ def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
     import pygit2  # noqa: PLC0415 - loaded by now
 
     base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))
-    flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
-    diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
     renames = pygit2.enums.DiffFind.FIND_RENAMES
     equal = renames | pygit2.enums.DiffFind.FIND_EXACT_MATCH_ONLY
-    diff.find_similar(flags=equal, rename_limit=_EQUAL_LIMIT)
-    diff.find_similar(flags=renames, rename_limit=_ALIKE_LIMIT)
-    return diff
+
+    def compared(*passes: tuple["pygit2.enums.DiffFind", int]) -> "pygit2.Diff":
+        flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
+        diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
+        for find, limit in passes:
+            diff.find_similar(flags=find, rename_limit=limit)
+        return diff
+
+    try:
+        return compared((equal, _EQUAL_LIMIT), (renames, _ALIKE_LIMIT))
+    except pygit2.GitError:
+        # Where one of several equal files was moved, libgit2 fails at its second look.
+        return compared((renames, _ALIKE_LIMIT))
 
 
 def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[ChangedFile]:

@@ -249,3 +249,13 @@ def test_a_detached_head_and_no_commit_make_no_difference(repo: Path) -> None:
     git(repo, "checkout", "-q", "--detach")
     os.utime(repo / "f")
     assert summary_after(repo, base).files == ("f",)
+
+
+def test_one_of_several_equal_files_that_was_moved(repo: Path) -> None:
+    commit(repo, {"gone": "1\n", "d/x": "1\n", "kept": "1\n"})
+    base = tree_of(repo)
+    (repo / "gone").unlink()
+    (repo / "d").rename(repo / "e")
+    write(repo, {"new": "new\n"})
+    summary = summarize(found(repo), TreePair(base, tree_of(repo)))
+    assert summary.files == ("e/x", "gone", "new")
