@@ -169,7 +169,7 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
             replace(spec, description="approves it; execute lands it") if spec.choice in APPROVES else spec
             for spec in first
         )
-    if run.landing_begun:
+    if run.landing_pair is not None:
         first = tuple(_REJECT_PART if spec is _REJECT else spec for spec in first)
     again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
     return (*first, *again, *((VIEW_SINCE_REQUEST,) if was_requested else ()))

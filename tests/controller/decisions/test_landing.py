@@ -381,7 +381,9 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
     hook = script(demo / ".git/hooks/pre-commit", "echo no; exit 1")
     record_decision(open_at(demo), "a", APPROVE)
     # It is there, and nothing that depends on it starts.
-    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    stop = execute(demo)
+    assert stop.reason is StopReason.DECISION_REQUIRED
+    assert any(step.startswith("git blackbird decide a --reject --undo ") for step in stop.next_steps)
     assert (status(demo, "a"), status(demo, "b")) == (Status.WAITING_USER, Status.TODO)
     assert (demo / "x.txt").read_text() == "one\n"
     (owed,) = build_overview(open_at(demo)).pending
