@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from tests.trial.program import PATIENCE_SECONDS, Trial
 LINES = [f"line {number}\n" for number in range(1, 21)]
 
 
-@pytest.fixture(params=["with the hook", "without the hook"])
-def trial(repo: Path, request: pytest.FixtureRequest) -> Trial:
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    """A repository with the hook, which tells whose a commit is."""
     files = {
         "old.txt": "old\n",
         "long.txt": "".join(LINES),
@@ -25,8 +25,13 @@ def trial(repo: Path, request: pytest.FixtureRequest) -> Trial:
     trial = Trial(repo)
     trial.plan({"a": ()})
     trial.configure({"execution.stopAfterEachTask": "true", "execution.commit": "approved"})
-    if request.param == "with the hook":
-        trial.expect(0, "hooks", "install")
+    trial.expect(0, "hooks", "install")
+    return trial
+
+
+@pytest.fixture
+def hookless(trial: Trial) -> Trial:
+    trial.expect(0, "hooks", "uninstall")
     return trial
 
 
@@ -138,12 +143,29 @@ def test_edits_of_mine_from_before_are_not_committed_after_the_agents_commit(tri
     assert "- long.txt: HEAD has changed this file since the change began\n" in output
 
 
-def test_a_pull_and_another_branch_are_no_part_of_the_change(trial: Trial) -> None:
+def test_without_the_hook_commits_count_as_the_agents(hookless: Trial) -> None:
+    work(
+        hookless,
+        "echo one >one.txt; git add one.txt; git commit -q -m one",
+        lambda: commit(hookless.repo, {"mine.txt": "mine\n"}, "of mine"),
+    )
+    assert files_of(hookless) == ["mine.txt", "one.txt"]
+    said = hookless.expect(0, "runs", "a", hookless.records("a")[0]["id"])
+    assert "git blackbird hooks install" in said
+    assert [line for line in said.splitlines() if "commit: " in line] == [
+        f"    {oid} commit: {subject}; also changed by it: {path}"
+        for oid, subject, path in (
+            (git(hookless.repo, "rev-parse", "HEAD~1")[:10], "one", "one.txt"),
+            (git(hookless.repo, "rev-parse", "HEAD")[:10], "of mine", "mine.txt"),
+        )
+    ]
+
+
+def test_a_pull_is_named_and_a_commit_that_was_left_again_is_no_part(trial: Trial) -> None:
     other = trial.repo.parent / "other"
     git(trial.repo, "clone", "-q", ".", str(other))
     git(trial.repo, "remote", "add", "origin", str(other))
-    for number in range(5):
-        commit(other, {f"pulled-{number}.txt": "pulled\n"}, f"pulled {number}")
+    commit(other, {"pulled.txt": "pulled\n"}, "pulled")
 
     def pull_and_switch() -> None:
         git(trial.repo, "pull", "-q", "--ff-only", "origin", "main")
@@ -152,10 +174,25 @@ def test_a_pull_and_another_branch_are_no_part_of_the_change(trial: Trial) -> No
         git(trial.repo, "switch", "-q", "main")
 
     work(trial, "echo agent >new.txt", pull_and_switch)
+    assert files_of(trial) == ["new.txt", "pulled.txt"]
+    outside = trial.records("a")[0]["review_summary"]["outside"]
+    assert [(one["text"], one.get("in_change", False)) for one in outside] == [
+        ("pull -q --ff-only origin main: Fast-forward", True),
+        ("checkout: moving from main to side", True),
+        ("commit: side", False),
+        ("checkout: moving from side to main", True),
+    ]
+
+
+def test_what_i_amend_of_mine_stays_mine(trial: Trial) -> None:
+    def amend() -> None:
+        commit(trial.repo, {"mine.txt": "mine\n"}, "of mine")
+        write(trial.repo, {"too.txt": "too\n"})
+        git(trial.repo, "add", "too.txt")
+        git(trial.repo, "commit", "-q", "--amend", "-m", "of mine, better")
+
+    work(trial, "echo agent >new.txt", amend)
     assert files_of(trial) == ["new.txt"]
-    texts = [one["text"] for one in trial.records("a")[0]["review_summary"]["outside"]]
-    assert texts[0] == "pull -q --ff-only origin main: Fast-forward"
-    assert approve(trial) == ["new.txt"]
 
 
 def test_edits_of_mine_from_before_stay_mine_where_i_commit_a_part(trial: Trial) -> None:
@@ -231,22 +268,6 @@ def test_a_commit_of_mine_that_has_nothing_of_the_change_is_kept_by_the_way_back
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
-def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
-    commit(repo, {".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
-    trial = Trial(repo, {"GIT_TRACE2_EVENT": str(tmp_path / "trace")})
-    trial.plan({"a": ()})
-    trial.configure({"execution.stopAfterEachTask": "true"})
-    work(
-        trial,
-        "echo agent >new.txt; git add .; git commit -q -m agent",
-        lambda: commit(repo, {"mine.txt": "mine\n"}, "of mine"),
-    )
-    assert (tmp_path / "trace").stat().st_size > 0
-    assert files_of(trial) == ["mine.txt", "new.txt"]
-    output = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
-    assert "since nobody knows who did it" in output
-
-
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
     work(trial, "git status >/dev/null", lambda: None)
     left = sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir())
@@ -261,16 +282,3 @@ def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
         "tmp",
     ]
     assert left == kept
-
-
-def test_many_git_processes_of_the_agent_do_not_fill_the_disk(trial: Trial) -> None:
-    seen = trial.repo.parent / "seen"
-    work(
-        trial,
-        "git commit -q --allow-empty -m agent; for n in $(seq 40); do git status >/dev/null; done; "
-        f"sleep 5; ls .git/blackbird/git-trace | wc -l >{seen}",
-        lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"),
-    )
-    assert int(seen.read_text()) == 1
-    assert files_of(trial) == []
-    subprocess.run(["git", "fsck"], cwd=trial.repo, check=True, capture_output=True)

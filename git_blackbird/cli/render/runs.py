@@ -14,15 +14,13 @@ from git_blackbird.cli.render.tables import (
     status_cell,
 )
 from git_blackbird.messages.display.format import (
-    OUTSIDE,
-    OUTSIDE_UNKNOWN,
     check_lines,
     format_cost,
     format_decision,
     format_moment,
     format_seconds,
     landing_text,
-    outside_lines,
+    notes_on_head,
     question_line,
     render_path,
     render_totals,
@@ -205,10 +203,9 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
     for edit in summary.between:
         yield f"{render_path(edit.path)} was also changed by run {edit.run} of {edit.task} in between"
     yield from submodule_lines(summary)
-    for heading, in_change in ((OUTSIDE, False), (OUTSIDE_UNKNOWN, True)):
-        if lines := outside_lines(summary, in_change=in_change):
-            yield heading
-            yield from (f"  {line}" for line in lines)
+    for heading, lines in notes_on_head(summary):
+        yield heading
+        yield from (f"  {line}" for line in lines)
 
 
 def _change_row(change: FileChange) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import changed_paths, compose_change, diff_text, path_differs
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.format import counted, switched_lines
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
@@ -181,7 +181,16 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return (f"it {run.landing_words}: {run.blocked_landing}",)
     if run.uncommitted_landing is not None:
         return (run.uncommitted_landing,)
-    return (*_check_reasons(workspace, history, run), *_review_reasons(workspace, history, run))
+    return (
+        *_check_reasons(workspace, history, run),
+        *_review_reasons(workspace, history, run),
+        *_branch_reasons(run),
+    )
+
+
+def _branch_reasons(run: Run) -> tuple[str, ...]:
+    switched = None if run.review_summary is None else run.review_summary.switched
+    return () if switched is None or not switched.is_doubtful else ("; ".join(switched_lines(switched)),)
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:

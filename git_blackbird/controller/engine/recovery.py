@@ -16,7 +16,6 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
 from git_blackbird.controller.runs.agent_process import keep_left_logs, log_bytes, log_paths, remove_litter
-from git_blackbird.controller.runs.changes import forget_trace
 from git_blackbird.controller.runs.finish import (
     not_kept,
     save_finished_run,
@@ -95,7 +94,6 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
 def _settle(workspace: Workspace) -> None:
     """Forget what was kept while agents worked: none is at work."""
     stop_tracking(workspace)
-    forget_trace(workspace)
     forget_config(workspace)
     keep_left_logs(workspace)
     if workspace.paths.known_plan.exists():
@@ -164,7 +162,6 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     save_finished_run(workspace, ui, run, lost.with_fields(trees))
     if place is not None:
         stop_tracking(place)
-        forget_trace(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
     counts = run.superseded_at is None and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None

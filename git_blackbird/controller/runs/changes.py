@@ -1,7 +1,5 @@
 """Snapshots, and the change of a run without what others committed meanwhile."""
 
-import asyncio
-import contextlib
 import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +8,8 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.obstacles import Present, add_ignored
@@ -73,42 +72,22 @@ def _limits(workspace: Workspace) -> SnapshotLimits:
     )
 
 
-_LOOK_SECONDS = 2.0
 _MAX_PATHS = 100
 
 
 class OwnChange(NamedTuple):
-    """A run's trees less what others committed, and what these moves of HEAD were."""
+    """A run's trees less what is not its own, and what the summary says of that.
+
+    ``began`` is the tree with which the whole change of its task begins in a worktree of its own.
+    """
 
     pair: TreePair
-    outside: tuple[OutsideMove, ...] = ()
-
-
-def trace_git(workspace: Workspace) -> Mapping[str, str]:
-    """Let the agent's git commands tell when they work; return the variables for that, if it can be."""
-    try:
-        return start_trace(workspace.repo)
-    except (OSError, UnusableError):
-        # Whose a commit was is then said to be unknown.
-        return {}
-
-
-def forget_trace(workspace: Workspace) -> None:
-    """Remove the trace of the agent's git commands once the record is closed."""
-    with contextlib.suppress(OSError):
-        drop_trace(workspace.repo)
-
-
-async def keep_trace_short(workspace: Workspace) -> None:
-    """Keep what the agent's git commands tell from growing, until this is cancelled."""
-    while True:
-        await asyncio.sleep(_LOOK_SECONDS)
-        with contextlib.suppress(OSError):
-            shorten_trace(workspace.repo)
+    beside: Summary = Summary()
+    began: str | None = None
 
 
 def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> OwnChange:
-    """Take out of the trees of a run what moves of HEAD that are not the run's brought.
+    """Take out of the trees of a run in place what was committed meanwhile, and not by the run.
 
     ``log_end`` is the size of git's log of HEAD when the later tree was taken. Raises UnusableError, OSError.
     """
@@ -118,13 +97,31 @@ def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> 
         return OwnChange(pair)
     carrier = Carrier(workspace.repo, HIDDEN)
     base = pair.base
-    for move, mover in others:
-        if mover is Mover.OTHER:
-            base = carrier.carry(base, pair.head, move)
+    for move in _in_history(workspace, run, others):
+        base = carrier.carry(base, pair.head, move)
     own = TreePair(base, pair.head)
     changed = carrier.changed_paths(*own)
     outside = tuple(_outside(carrier, move, mover, changed) for move, mover in others[-MAX_OUTSIDE:])
-    return OwnChange(own, outside)
+    return OwnChange(own, Summary(outside=outside))
+
+
+def _in_history(workspace: Workspace, run: Run, others: Sequence[tuple[HeadMove, Mover]]) -> list[HeadMove]:
+    """Return the commits of others that HEAD still has, or had until they were amended."""
+    made = [move for move, mover in others if mover is Mover.OTHER]
+    end = head(workspace.repo).commit
+    if not made or end is None:
+        return []
+    there, found = set(commits_between(workspace.repo, run.head_commit, end)), list[HeadMove]()
+    for move in reversed(made):
+        if move.new in there:
+            found.append(move)
+            there.update([move.old] if move.is_amending and move.old else [])
+    return found[::-1]
+
+
+def some_paths(paths: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the first of these paths as text."""
+    return tuple(path.decode(errors="replace") for path in itertools.islice(paths, _MAX_PATHS))
 
 
 def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[bytes]) -> OutsideMove:
@@ -133,7 +130,7 @@ def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[
         old=move.old,
         new=move.new,
         text=move.message,
-        paths=tuple(path.decode(errors="replace") for path in both[:_MAX_PATHS]),
+        paths=some_paths(both),
         in_change=mover is Mover.UNKNOWN,
     )
 
@@ -187,12 +184,12 @@ def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     reached = commits_between(workspace.repo, run.head_commit, run.end_commit)
     moves = () if run.review_summary is None else run.review_summary.outside
     return listed | reached.difference(
-        *(commits_between(workspace.repo, move.old, move.new) for move in moves)
+        *(commits_between(workspace.repo, move.old, move.new) for move in moves if not move.in_change)
     )
 
 
 def beside_change(runs: Iterable[Run]) -> Summary:
-    """Return what others did to HEAD during several runs, oldest first, and these runs to submodules."""
+    """Return what was done to HEAD during several runs, oldest first, and by these runs to submodules."""
     summaries = [run.review_summary for run in runs if run.review_summary is not None]
     moves = [move for summary in summaries for move in summary.outside]
     joined: dict[str, SubmoduleChange] = {}
@@ -202,7 +199,13 @@ def beside_change(runs: Iterable[Run]) -> Summary:
             path=change.path, commits=change.commits or known.commits, content=change.content or known.content
         )
     submodules = tuple(joined[path] for path in sorted(joined))
-    return Summary(outside=tuple(moves[-MAX_OUTSIDE:]), submodules=submodules)
+    last = summaries[-1] if summaries else Summary()
+    return Summary(
+        outside=tuple(moves[-MAX_OUTSIDE:]),
+        submodules=submodules,
+        switched=last.switched,
+        takes_back=last.takes_back,
+    )
 
 
 def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) -> TreePair:
@@ -243,11 +246,19 @@ def rename_halves(workspace: Workspace, whole: TreePair, left_out: Collection[st
     return {path: other for path, other in both if path in left_out and other not in left_out}
 
 
-def without_earlier_files(workspace: Workspace, run: Run, pair: TreePair) -> TreePair:
+def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> OwnChange:
     """Return the change of a run without files that were there before it, but ignored.
 
     A run that changes what git ignores has not added them. Raises UnusableError.
     """
     began = parse_timestamp(run.started_at)
-    earlier = files_before(workspace.repo, pair, began, workspace.environment.now())
-    return Carrier(workspace.repo, HIDDEN).without(pair, earlier) if earlier else pair
+    earlier = files_before(workspace.repo, own.pair, began, workspace.environment.now())
+    if not earlier:
+        return own
+    carrier = Carrier(workspace.repo, HIDDEN)
+    bases = (
+        base and carrier.without(TreePair(base, own.pair.head), earlier).base
+        for base in (own.pair.base, own.began)
+    )
+    base, whole = bases
+    return own._replace(pair=own.pair._replace(base=base or own.pair.base), began=whole)

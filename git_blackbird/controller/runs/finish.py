@@ -19,16 +19,16 @@ from git_blackbird.controller.runs.changes import (
     without_earlier_files,
 )
 from git_blackbird.controller.runs.guard import agent_ended, list_tracked
+from git_blackbird.controller.runs.own_branch import own_change_elsewhere
 from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import Carrier, compose_change, submodule_changes
+from git_blackbird.git.worktree.changes import compose_change, submodule_changes
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
-from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CHECK_DUE
@@ -222,17 +222,17 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
         fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
         with trace.measured(Phase.SNAPSHOT, run.task_id):
             after, log_end = _last_snapshot(workspace, run)
-        fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:
+            fields = fields.with_fields(RunFields(head_tree=after.tree))
             summary = Summary(minimal="the snapshot from before the run is missing")
         else:
             pair = TreePair(run.base_tree, after.tree)
             with trace.measured(Phase.SUMMARY, run.task_id):
                 own = _own_change(workspace, ui, run, pair, log_end)
-                own = own._replace(pair=without_earlier_files(workspace, run, own.pair))
+                fields = fields.with_fields(RunFields(head_tree=after.tree))
+                own = without_earlier_files(workspace, run, own)
                 summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
-            began = _worktree_base(workspace, run, pair, own.pair)
-            fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=began))
+            fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=own.began))
     except GitStoppedError:
         raise
     except BlackbirdError as error:
@@ -241,22 +241,10 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     return fields.with_fields(RunFields(review_summary=summary))
 
 
-def _worktree_base(workspace: Workspace, run: Run, pair: TreePair, own: TreePair) -> str | None:
-    """Return what the task's change begins with in a worktree of its own.
-
-    What is between the snapshots of the run, ``pair``, and is not its ``own`` is no part of that either.
-    """
-    if run.worktree_base is None or run.worktree_base == run.base_tree:
-        return run.worktree_base and own.base
-    carrier = Carrier(workspace.repo, HIDDEN)
-    others = carrier.changed_paths(*pair) - carrier.changed_paths(*own)
-    return carrier.without(TreePair(run.worktree_base, own.head), others).base
-
-
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
     before, after = run.base_submodules or {}, submodules(workspace)
     inside = submodule_changes(workspace.repo, own.pair, before, after)
-    beside = Summary(outside=own.outside, submodules=inside)
+    beside = own.beside.with_fields(Summary(submodules=inside))
     return summarize(workspace.repo, own.pair).with_fields(beside)
 
 
@@ -271,7 +259,12 @@ def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
 
 
 def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: TreePair, log_end: int) -> OwnChange:
-    """Return the run's own change; where the moves of HEAD are unknown, warn and return all of it."""
+    """Return the run's own change; in place warn and return all of it where the moves of HEAD are unknown.
+
+    Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
+    """
+    if run.worktree is not None:
+        return own_change_elsewhere(workspace, run, pair)
     try:
         return own_change(workspace, run, pair, log_end)
     except GitStoppedError:
@@ -290,7 +283,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     """
     commits = list_tracked(workspace, ui, run)
     with agent_ended(workspace, run) as (transaction, check):
-        if check.is_loosened and not run.is_review:
+        if (check.is_loosened or _is_doubtful(fields)) and not run.is_review:
             fields = _due_in_any_case(fields)
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
         closed = run.with_fields(check.noted_in(fields)).with_fields(RunFields(commits=commits))
@@ -307,6 +300,12 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     for text in texts:
         warn(ui, text, run.task_id)
     return closed
+
+
+def _is_doubtful(fields: RunFields) -> bool:
+    """Whether a person has to say what the change is, as the agent went elsewhere."""
+    switched = None if fields.review_summary is None else fields.review_summary.switched
+    return switched is not None and switched.is_doubtful
 
 
 def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:

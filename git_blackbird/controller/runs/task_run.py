@@ -22,11 +22,8 @@ from git_blackbird.controller.runs.agent_process import (
     scratch_dir,
 )
 from git_blackbird.controller.runs.changes import (
-    forget_trace,
-    keep_trace_short,
     snapshot,
     submodules,
-    trace_git,
 )
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.guard import (
@@ -176,13 +173,8 @@ class _TaskRun:
             folder=str(workspace.repo.top),
             scratch=str(folder),
         )
-        variables = {**trace_git(workspace), **context.variables}
-        start = AgentStart(initial_run, title, request, variables)
-        shortening = asyncio.ensure_future(keep_trace_short(workspace))
-        try:
-            run, ended = await run_agent(context, start, self._record, force_stop)
-        finally:
-            shortening.cancel()
+        start = AgentStart(initial_run, title, request, context.variables)
+        run, ended = await run_agent(context, start, self._record, force_stop)
         trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
         gated = workspace.config.execution.stop_after_each_task or instruction.gated
@@ -190,7 +182,6 @@ class _TaskRun:
             lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
         )
         stop_tracking(workspace)
-        forget_trace(workspace)
         if closed.review_summary is not None:
             name_left_out(context.ui, context.left_out, closed.review_summary.left_out)
         context.ui.notify(RunEnded(closed, title, ended.duration_seconds))

@@ -1,25 +1,15 @@
 """Find who made the commits and moves of HEAD while agents work, by the hook's list and git's log."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
-from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.log import moves_in
-from git_blackbird.model.entities.commits import (
-    MOVERS,
-    GitProcess,
-    HeadMove,
-    LogSpan,
-    Mover,
-    attribute_moves,
-)
+from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover, mover_of
 
 _LIST = Path("blackbird", "commits")
 # Lists that were being removed when an agent began to work.
@@ -45,10 +35,9 @@ def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
 def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:
     """Return the moves of HEAD during a run that the run did not make. Raises GitError, OSError."""
     moves = moves_in(repo, span)
-    if not moves:
-        return []
-    movers = attribute_moves(moves, _owners(repo.git_dir), read_trace(repo), run_id)
-    return [(move, mover) for move, mover in zip(moves, movers, strict=True) if mover is not Mover.RUN]
+    owners = _owners(repo.git_dir) if moves else {}
+    movers = [(move, mover_of(move, owners, run_id)) for move in moves]
+    return [(move, mover) for move, mover in movers if mover is not Mover.RUN]
 
 
 def mark_active(repo: Repository) -> None:
@@ -129,109 +118,3 @@ def _owners(git_dir: Path) -> dict[str, set[str]]:
         if (match := _NOTE.match(line)) is not None:
             owners.setdefault(match["oid"], set()).add(match["owner"])
     return owners
-
-
-# A folder with one file for each of the agent's git processes, which git names by the time of its start.
-_TRACE = Path("blackbird", "git-trace")
-# One process leaves a few thousand bytes; what is longer is not git's.
-_MAX_PROCESS_BYTES = 256 * 1024
-_TARGET = "GIT_TRACE2_EVENT"
-_ENV_VARS = "GIT_TRACE2_ENV_VARS"
-_DATE = "GIT_COMMITTER_DATE"
-_ENDS = ("exit", "atexit", "signal")
-_EVENT_PREFIXES = tuple(
-    b'{"event":"%s"' % event.encode() for event in ("start", "def_repo", "cmd_name", "def_param", *_ENDS)
-)
-
-
-def start_trace(repo: Repository) -> Mapping[str, str]:
-    """Start a trace and return the variables that make an agent's git commands write it. Raises OSError.
-
-    None are needed if the user has configured a trace: it is left alone.
-    """
-    drop_trace(repo)
-    configured = {value.key: value.value for value in read_config(repo)}
-    if _TARGET in repo.environ or configured.get("trace2.eventtarget"):
-        return {}
-    folder = repo.git_dir / _TRACE
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
-    variables = {_TARGET: os.fspath(folder), "GIT_TRACE2_EVENT_NESTING": "1"}
-    return variables if _ENV_VARS in repo.environ else {**variables, _ENV_VARS: _DATE}
-
-
-def drop_trace(repo: Repository) -> None:
-    """Remove the trace. Raises OSError."""
-    folder = repo.git_dir / _TRACE
-    if folder.is_symlink() or folder.is_file():
-        folder.unlink()
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(folder)
-
-
-def shorten_trace(repo: Repository) -> None:
-    """Remove the files of ended commands that cannot have moved HEAD of this worktree. Raises OSError."""
-    top = os.path.realpath(repo.top)
-    for path in _trace_files(repo) or ():
-        events = _load_events(path)
-        if _last(events, *_ENDS) is not None and _process(events, top) is None:
-            path.unlink(missing_ok=True)
-
-
-def read_trace(repo: Repository) -> list[GitProcess] | None:
-    """Return the commands that may have moved HEAD of this worktree; None if there is no trace."""
-    files = _trace_files(repo)
-    if files is None:
-        return None
-    top = os.path.realpath(repo.top)
-    return [command for path in files if (command := _process(_load_events(path), top)) is not None]
-
-
-def _trace_files(repo: Repository) -> list[Path] | None:
-    """Return the files of a trace, oldest process first; None if there is no trace."""
-    folder = repo.git_dir / _TRACE
-    if folder.is_symlink() or not folder.is_dir():
-        return None
-    return sorted(folder.iterdir())
-
-
-def _load_events(path: Path) -> list[dict[str, object]]:
-    """Return the events of one process; none if an agent put something else there."""
-    events: list[dict[str, object]] = []
-    if path.is_symlink() or not path.is_file():
-        return events
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
-        for line in file.read(_MAX_PROCESS_BYTES).split(b"\n"):
-            if line.startswith(_EVENT_PREFIXES):
-                with contextlib.suppress(ValueError, RecursionError):
-                    events.append(json.loads(line))
-    return events
-
-
-def _last(events: Sequence[dict[str, object]], *names: str) -> dict[str, object] | None:
-    return next((event for event in reversed(events) if event["event"] in names), None)
-
-
-def _process(events: list[dict[str, object]], top: str) -> GitProcess | None:
-    """Assemble one command; None if it cannot move HEAD or ran in another worktree."""
-    name, start = _last(events, "cmd_name"), _last(events, "start")
-    place, end = _last(events, "def_repo"), _last(events, *_ENDS)
-    verb = str(name.get("name")) if name is not None else ""
-    if verb not in MOVERS or start is None or place is None:
-        return None
-    if os.path.realpath(str(place.get("worktree"))) != top:
-        return None
-    began = _moment(start)
-    if began is None:
-        return None
-    is_dated = any(event["event"] == "def_param" and event.get("param") == _DATE for event in events)
-    failed = end is not None and end.get("code", 0) != 0
-    return GitProcess(verb, began, None if end is None else _moment(end), failed, is_dated)
-
-
-def _moment(event: Mapping[str, object]) -> int | None:
-    """Return the time of an event, in nanoseconds since 1970."""
-    try:
-        return int(datetime.fromisoformat(str(event.get("time"))).timestamp() * 1_000_000) * 1000
-    except (ValueError, OverflowError):
-        return None

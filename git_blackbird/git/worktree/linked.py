@@ -14,12 +14,14 @@ from git_blackbird.git.core.process import operands, revisions, unstopped
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.model.base.ids import object_id_fault
 
 if TYPE_CHECKING:
     import pygit2
 
 _OWNER = "task"
 _BEGUN = "checkout-begun"
+_BASE = "base"
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 # Files may be large; git says itself what takes long.
 _CHECKOUT_SECONDS = 600.0
@@ -58,6 +60,7 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
 def begin_checkout(linked: Repository, commit: str) -> None:
     """Check out the commit that the worktree of a task begins with. Raises GitError."""
     (linked.private_dir / _BEGUN).write_text(commit)
+    (linked.private_dir / _BASE).write_text(commit)
     check_out(linked, commit)
 
 
@@ -249,18 +252,23 @@ def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:
         return False
 
 
+def base_of(linked: Repository) -> str | None:
+    """Return the commit that a task's worktree began with, wherever its HEAD is; None if that is gone."""
+    with contextlib.suppress(OSError):
+        commit = (linked.private_dir / _BASE).read_text(encoding="ascii", errors="replace")
+        return commit if object_id_fault(commit) is None and commit in TreeStore(linked) else None
+    return None
+
+
 def base_tree(linked: Repository) -> str | None:
-    """Return the tree that a task's worktree stands on, below all that was committed there."""
+    """Return the tree of the commit that a task's worktree began with; None if that is gone."""
     import pygit2  # noqa: PLC0415 - slow to load
 
-    objects, at = open_libgit2(linked), head(linked).commit
-    if at is None:
+    commit = base_of(linked)
+    if commit is None:
         return None
     with using_objects(linked):
-        for commit in objects.walk(pygit2.Oid(hex=at), pygit2.enums.SortMode.TOPOLOGICAL):
-            if commit.committer.email == _EMAIL:
-                return str(commit.tree_id)
-    return None
+        return str(open_libgit2(linked)[commit].peel(pygit2.Tree).id)
 
 
 def unmerged_paths(linked: Repository) -> frozenset[bytes]:
@@ -309,6 +317,7 @@ def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> Non
         lines = b"".join(line + b"\0" for line in unmerged)
         linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + lines)
     linked.git("update-ref", "--no-deref", "-m", "new base", "HEAD", *revisions(commit))
+    (linked.private_dir / _BASE).write_text(commit)
 
 
 def disk_bytes(linked: Repository) -> int:

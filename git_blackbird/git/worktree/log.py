@@ -132,9 +132,8 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
 
 
 _MOVE = re.compile(
-    rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> (?P<time>\d{1,12}) [-+]\d{4}\t?(?P<message>.*)"
+    rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> \d{1,12} [-+]\d{4}\t?(?P<message>.*)"
 )
-_SECOND = 1_000_000_000
 _LONGEST_BYTES = 16 * 1024 * 1024
 
 
@@ -160,7 +159,7 @@ def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
         moves = _parse(data)
         came = [place for place, move in enumerate(moves) if move.new == span.start]
         moves = moves[came[-1] + 1 :] if came else []
-    return [_bounded(repo, move) for move in moves]
+    return moves
 
 
 def _log(git_dir: Path) -> Path:
@@ -181,18 +180,6 @@ def _parse(data: bytes) -> list[HeadMove]:
     moves: list[HeadMove] = []
     for match in filter(None, map(_MOVE.fullmatch, data.split(b"\n"))):
         old, new = match["old"].decode(), match["new"].decode()
-        second = int(match["time"]) * _SECOND
         message = match["message"].decode(errors="replace")
-        moves.append(HeadMove(old if old.strip("0") else None, new, message, second, second + _SECOND - 1))
+        moves.append(HeadMove(old if old.strip("0") else None, new, message))
     return moves
-
-
-def _bounded(repo: Repository, move: HeadMove) -> HeadMove:
-    """Replace the time of a move by the time its commit was written, if that is a loose object."""
-    if not move.makes_commit:
-        return move
-    try:
-        written = (repo.common_dir / "objects" / move.new[:2] / move.new[2:]).stat().st_mtime_ns
-    except OSError:
-        return move
-    return move._replace(first=written, last=written)

@@ -7,14 +7,12 @@ from enum import StrEnum
 from git_blackbird.messages.display.events import render_reason
 from git_blackbird.messages.display.format import (
     MAX_LISTED,
-    OUTSIDE,
-    OUTSIDE_UNKNOWN,
     UsageCost,
     check_lines,
     check_word,
     counted,
     format_seconds,
-    outside_lines,
+    notes_on_head,
     place_words,
     render_cost,
     render_path,
@@ -327,8 +325,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     yield from _bulleted("Left out of the snapshot:", left_out, Style.WARNING)
     yield from _bulleted(SUBMODULES, submodule_lines(summary), Style.WARNING)
     yield from _bulleted("Also touched by another task in between:", between, Style.WARNING)
-    yield from _bulleted(OUTSIDE, outside_lines(summary, in_change=False), Style.WARNING)
-    yield from _bulleted(OUTSIDE_UNKNOWN, outside_lines(summary, in_change=True), Style.WARNING)
+    for heading, lines in notes_on_head(summary):
+        yield from _bulleted(heading, lines, Style.WARNING)
     yield from _bulleted(
         "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
     )

@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
-from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.change import Summary, SwitchedBranch
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.comment import ReviewComment, Side
 from git_blackbird.model.entities.history import PendingMessages
@@ -28,8 +28,13 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 
-OUTSIDE = "HEAD moved during the run; not part of the change:"
-OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
+_OUTSIDE = "HEAD moved during the run; not part of the change:"
+_OUTSIDE_UNKNOWN = (
+    "HEAD moved during the run; part of the change, since nothing tells whose it was"
+    " (the hook tells of commits: `git blackbird hooks install`):"
+)
+_SWITCHED = "The agent left what the task began with:"
+_TAKES_BACK = "Takes back edits of yours, or of tasks that have landed, that are in no commit:"
 MAX_LISTED = 10
 
 
@@ -330,13 +335,38 @@ def submodule_lines(summary: Summary) -> list[str]:
     return lines
 
 
-def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
-    """List what others did to HEAD during the run, in git's words, and where the change includes it."""
+def notes_on_head(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
+    """Say what others did to HEAD during the run, and the agent; return headings with their lines."""
+    notes = {
+        _OUTSIDE: _outside_lines(summary, in_change=False),
+        _OUTSIDE_UNKNOWN: _outside_lines(summary, in_change=True),
+        _SWITCHED: [] if summary.switched is None else list(switched_lines(summary.switched)),
+        _TAKES_BACK: list(map(render_path, summary.takes_back)),
+    }
+    return ((heading, lines) for heading, lines in notes.items() if lines)
+
+
+def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
+    """Say to which branch an agent went, and what its change is then."""
+    where = "a detached HEAD" if switched.branch is None else f"branch {clean_line(switched.branch)}"
+    if switched.since is None:
+        yield f"it went to {where}, where nothing is older than its run; the change is all that differs"
+    else:
+        yield f"it went to {where}; the change is what is new there since commit {switched.since[:10]}"
+    if switched.unmerged:
+        yield f"that does not merge with what the task began with in {_some(switched.unmerged)}"
+
+
+def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
+    """List moves of HEAD in git's words, and where the change includes them."""
     lines = []
     for move in summary.outside:
         if move.in_change is in_change:
-            more = f" and {len(move.paths) - MAX_LISTED} more" if len(move.paths) > MAX_LISTED else ""
-            paths = ", ".join(map(render_path, move.paths[:MAX_LISTED]))
-            changed = f"; also changed by it: {paths}{more}" if paths else ""
+            changed = f"; also changed by it: {_some(move.paths)}" if move.paths else ""
             lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
     return lines
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""
+    return ", ".join(map(render_path, paths[:MAX_LISTED])) + more

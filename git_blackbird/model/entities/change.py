@@ -90,6 +90,24 @@ class OutsideMove(Record):
     in_change: bool = False
 
 
+class SwitchedBranch(Record):
+    """Where an agent went that left the commit which the worktree of its task began with.
+
+    Its change is what is there since ``since``, a commit from before; all that differs where that is None.
+    ``branch`` is None for a detached HEAD. ``unmerged`` are paths at which the change does not merge with
+    what the worktree began with.
+    """
+
+    branch: str | None = None
+    since: ObjectId | None = None
+    unmerged: tuple[str, ...] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a person has to say what the change is."""
+        return self.since is None or bool(self.unmerged)
+
+
 class SubmoduleChange(Record):
     """A submodule that a run moved to another commit, or in which it left something uncommitted."""
 
@@ -99,7 +117,10 @@ class SubmoduleChange(Record):
 
 
 class Summary(Record):
-    """``review_summary`` of a run record, bounded; ``cut`` says what was omitted."""
+    """``review_summary`` of a run record, bounded; ``cut`` says what was omitted.
+
+    ``takes_back``: paths at which the change takes back what was in the worktree, and in no commit.
+    """
 
     files: tuple[str, ...] = ()
     diffstat: str = ""
@@ -111,6 +132,8 @@ class Summary(Record):
     between: tuple[InterleavedEdit, ...] = ()
     outside: tuple[OutsideMove, ...] = ()
     submodules: tuple[SubmoduleChange, ...] = ()
+    switched: SwitchedBranch | None = None
+    takes_back: tuple[str, ...] = ()
     minimal: str | None = None
 
     def with_fields(self, fields: "Summary") -> "Summary":
