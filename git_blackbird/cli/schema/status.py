@@ -78,6 +78,7 @@ class DueLanding(View):
     task: TaskId = field(_TASK, "task.id")
     run: RunId = field("The run whose change it is.", "run_id")
     command: str = field("The command that lands it.")
+    why: str | None = field("Which task lands before.")
 
 
 class DueUndo(View):

@@ -26,7 +26,7 @@ from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
-from git_blackbird.model.rules.reviews import count_requests
+from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.views.events import LandingEnded
 
 
@@ -56,6 +56,7 @@ def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None
         landing=LandingState.BLOCKED,
         landing_reason=reason,
         landing_check=check or run.landing_check,
+        turn=None,
         escalated=True,
     )
     saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
@@ -79,13 +80,14 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     the task's worktree.
     """
     history = workspace.store.records.history(run.task_id)
-    sent = count_requests(runs_in_change(history), run, BY_LANDING)
+    sent = count_landing_rounds(runs_in_change(history), run)
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     trees = None if merged is None else merged._asdict()
     if run.landing_begun:
         # What is in the user's worktree of it would be another change's then.
         obstacle = "a change that is there in part is not sent back"
-    if sent >= most or obstacle is not None:
+    is_overtaken = run.turn is not None and merged is not None and reason.check is None
+    if (sent >= most and not is_overtaken) or obstacle is not None:
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
@@ -93,7 +95,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     if merged is not None:
         save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
     now = workspace.environment.timestamp()
-    fields = RunFields(landing_trees=trees, landing_check=reason.check)
+    fields = RunFields(landing_trees=trees, landing_check=reason.check, turn=run.turn or now)
 
     def request(stored: Run) -> Run:
         return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)

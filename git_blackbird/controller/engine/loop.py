@@ -42,6 +42,7 @@ from git_blackbird.controller.engine.stops import (
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
 from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.controller.runs.places import remove_landed
+from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
@@ -170,6 +171,24 @@ class Loop:
         return await self._engine.interruptible(work)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
+        """Return the next action, and the state that it is of. A landing waits for its turn.
+
+        Where nothing else is left to do without a person it lands all the same.
+        """
+        action, state = first = self._holding(state, scope)
+        while isinstance(action, LandChange) and waits_for(self._workspace, state, action.run) is not None:
+            scope = replace(scope, busy=scope.busy | {action.task.id})
+            action, state = self._holding(state, scope)
+        is_over = not scope.keeps_turns and self._is_left_to_people(action)
+        return first if is_over and isinstance(first[0], LandChange) else (action, state)
+
+    def _is_left_to_people(self, action: NextAction) -> bool:
+        """Whether nothing but a person goes on; several jobs ask one beside what else there is."""
+        is_asked = isinstance(action, PendingDecision | AskQuestions | AskPaused)
+        is_last = isinstance(action, Idle | ParentReviewRequired)
+        return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
+
+    def _holding(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action that holds with every record of its task, and the state with these."""
         action = next_action(state, scope)
         while not isinstance(action, ParentReviewRequired | Idle):

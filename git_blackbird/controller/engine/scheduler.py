@@ -123,7 +123,8 @@ class Scheduler:
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
         if pending >= most or not self._has_room(frozenset({_AGENT})):
             scope = replace(scope, starts_left=0)
-        return replace(scope, busy=self._busy | waiting)
+        at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
+        return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})
 
     def _agent_of(self, action: NextAction) -> _AgentPlace | None:
         match action:

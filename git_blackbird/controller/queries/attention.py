@@ -58,7 +58,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
-            DueItem(_next_kind(run), task, next_verdict(run), EXECUTE, run.id)
+            DueItem(_next_kind(run), task, next_verdict(run), EXECUTE, run.id, _turn_text(overview, task))
             for task, run in overview.to_review
         ],
         "parent_review": [
@@ -95,6 +95,11 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
         ],
     }
+
+
+def _turn_text(overview: StatusReport, task: Task) -> str | None:
+    first = overview.turns.get(task.id)
+    return None if first is None else f"{first} lands before: it resolves a conflict in the same files"
 
 
 def _next_kind(run: Run) -> str:

@@ -9,6 +9,7 @@ from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.status_sync import derive_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
+from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -94,7 +95,7 @@ class StatusReport(NamedTuple):
     ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
     work was broken off, and that come first in one.
     ``to_review`` are runs whose change is yet to be checked or reviewed, or to land, and that nobody reviews
-    now;
+    now; ``turns`` are the tasks of those whose landing waits, each with the one that lands before;
     ``failed`` leaves have the reason that their last run gives. ``hints`` are commands that get tasks on
     which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
@@ -114,6 +115,7 @@ class StatusReport(NamedTuple):
     undeliverable: TaskId | None
     unfinished: tuple[TaskId, ...]
     to_review: tuple[tuple[Task, Run], ...]
+    turns: Mapping[TaskId, TaskId]
     ready: tuple[Task, ...]
     failed: tuple[tuple[Task, str | None], ...]
     stuck: tuple[StuckTask, ...]
@@ -155,6 +157,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
         unfinished=tuple(_unfinished(state, () if holder is not None else running)),
         to_review=tuple(_due_reviews(state, running)),
+        turns=dict(_turns(workspace, state)),
         ready=ready_tasks(state),
         failed=tuple(
             (task, why_failed(state.history(task.id)))
@@ -235,6 +238,13 @@ def next_verdict(run: Run) -> str:
     if run.is_landing_due:
         return _LANDED_IN_PART if run.landing_begun else _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
+
+
+def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
+    for task, run in state.open_runs:
+        first = waits_for(workspace, state, run) if run.is_landing_due else None
+        if first is not None:
+            yield task.id, first
 
 
 def _to_review(state: PlanState, task: Task) -> Run | None:

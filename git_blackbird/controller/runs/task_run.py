@@ -43,7 +43,7 @@ from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
+from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
@@ -113,6 +113,7 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
             provider_session_ref=session,
             context=order.context,
             resumes=None if resumed is None else resumed.id,
+            turn=None if resumed is None or resumed.landing is LandingState.LANDED else resumed.turn,
             last_completion_status=None if resumed is None else resumed.status,
             prompt=None if resumed is None else order.prompt,
             message=order.message,

@@ -179,6 +179,7 @@ class RunFields(Record):
     before and after it landed, or was to; ``landing_reason`` says why it did not, ``landing_check`` what the
     check said of the merged tree.
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
+    ``turn``: when its task was first sent back by a landing: those sent back later land after it.
     ``landing_begun``: some of its files may be written, and not all are known to be.
     ``review_comments`` are those on lines of the change that its change request has.
     """
@@ -272,6 +273,7 @@ class RunFields(Record):
     landing_reason: str | None = None
     landing_check: CheckResult | None = None
     landing_begun: bool | None = None
+    turn: str | None = None
     review_comments: tuple[ReviewComment, ...] = ()
 
     def with_fields(self, fields: "RunFields") -> Self:

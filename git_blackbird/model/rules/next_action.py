@@ -43,7 +43,8 @@ class CallScope:
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
     for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
     ``elsewhere``: tasks that it does not start, since they have begun in another worktree. ``busy``: tasks
-    and parents that are at work at this moment, or that it leaves alone.
+    and parents that are at work at this moment, or that it leaves alone. ``keeps_turns``: something goes on
+    that may end with the landing for which others wait.
     """
 
     only: frozenset[TaskId] | None = None
@@ -56,6 +57,7 @@ class CallScope:
     widens: bool = False
     elsewhere: frozenset[TaskId] = frozenset()
     busy: frozenset[TaskId] = frozenset()
+    keeps_turns: bool = False
 
     def widened(self) -> "CallScope":
         """Return the scope after *approve and continue*."""

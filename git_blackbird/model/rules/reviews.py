@@ -233,15 +233,20 @@ def round_of(runs: Sequence[Run], run: Run) -> int:
     return 1
 
 
-def count_requests(runs: Sequence[Run], run: Run, by: str) -> int:
-    """Count how often a change was sent back ``by`` that before this run, since a person's last request."""
+def requests_before(runs: Sequence[Run], run: Run) -> Sequence[Run]:
+    """Return the runs before this one whose change was sent back, since a person's last request."""
     requests = [
-        earlier.requested_by
+        earlier
         for earlier in runs
         if earlier.sort_key < run.sort_key and earlier.decision_state is DecisionState.CHANGES_REQUESTED
     ]
-    persons = [index for index, by in enumerate(requests, 1) if by is None]
-    return requests[persons[-1] if persons else 0 :].count(by)
+    persons = [index for index, earlier in enumerate(requests, 1) if earlier.requested_by is None]
+    return requests[persons[-1] if persons else 0 :]
+
+
+def count_requests(runs: Sequence[Run], run: Run, by: str) -> int:
+    """Count how often a change was sent back ``by`` that before this run, since a person's last request."""
+    return sum(earlier.requested_by == by for earlier in requests_before(runs, run))
 
 
 def merged_or_none(run: Run) -> "MergedReview | None":

@@ -1,0 +1,46 @@
+"""Turns of landing: a task that was sent back with a conflict lands before those that would conflict then."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import (
+    BY_LANDING,
+    LandingState,
+    Run,
+    RunStatus,
+    TerminalReason,
+)
+from git_blackbird.model.rules.reviews import requests_before
+from git_blackbird.model.rules.state import PlanState
+
+_OVER = frozenset({LandingState.LANDED, LandingState.BLOCKED})
+
+
+def runs_before(state: PlanState, run: Run) -> Iterator[Run]:
+    """Yield the newest run of each task that was sent back before the task of this run, first come first."""
+    own = _place(run)
+    holders = (one for _, one in state.open_runs if _has_turn(one) and one.task_id != run.task_id)
+    yield from sorted((one for one in holders if _place(one) < own), key=_place)
+
+
+def _has_turn(run: Run) -> bool:
+    is_lost = run.terminal_reason is TerminalReason.WORKER_LOST and run.status is RunStatus.PAUSED
+    return run.turn is not None and run.landing not in _OVER and not is_lost
+
+
+def _place(run: Run) -> tuple[bool, str, TaskId]:
+    return run.turn is None, run.turn or "", run.task_id
+
+
+def count_landing_rounds(runs: Sequence[Run], run: Run) -> int:
+    """Count the rounds that a change was sent back for by its landing before this run.
+
+    They count since a person's last request. A conflict with what overtook it in its turn is no round.
+    """
+    requests = requests_before(runs, run)
+    return sum(one.requested_by == BY_LANDING and not _was_overtaken(one) for one in requests)
+
+
+def _was_overtaken(run: Run) -> bool:
+    is_conflict = run.landing_trees is not None and run.landing_check is None
+    return is_conflict and run.turn != run.decision_requested_at
