@@ -252,7 +252,7 @@ def test_a_conflict_with_an_edit_made_meanwhile_is_no_round(demo: Path) -> None:
     assert last(demo, "a").is_pending
     assert last(demo, "a").blocked_landing is None
     assert (demo / "x.txt").read_text() == "edit 2\n"
-    assert len(runs_of(demo, "a")) == 3
+    assert len(runs_of(demo, "a")) == 4
 
 
 def test_what_a_landing_said_of_one_worktree_is_not_said_of_the_next(demo: Path) -> None:
