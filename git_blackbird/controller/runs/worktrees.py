@@ -33,7 +33,7 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
+from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
@@ -198,7 +198,8 @@ class _BaseSnapshots:
         with self._taking:
             if self._last is None or self._top != workspace.repo.top or self._began < since:
                 self._top, self._began = workspace.repo.top, time.monotonic()
-                self._last = snapshot(workspace)
+                with writing_lock(workspace.repo.top):
+                    self._last = snapshot(workspace)
             return self._last
 
 

@@ -2,8 +2,11 @@
 
 import os
 import stat
+import threading
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
@@ -23,6 +26,12 @@ _NOT_TRIED = "it comes after one that could not be written"
 
 class WriteBackError(UnusableError):
     """Files could not be written."""
+
+
+@cache
+def writing_lock(_top: Path) -> threading.Lock:
+    """Return what is held while a change is written into a worktree, or when half of one must not be seen."""
+    return threading.Lock()
 
 
 def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, Signature]:
@@ -79,7 +88,7 @@ def write_paths(
                 new[path].chmod(new[path].stat().st_mode & stat.S_IRWXU)
         refused: dict[bytes, str] = {}
         journal.begin()
-        with PathWriter(repo, private, journal) as writer:
+        with writing_lock(repo.top), PathWriter(repo, private, journal) as writer:
             for path in writing_order(entries):
                 if refused:
                     refused[path] = _NOT_TRIED

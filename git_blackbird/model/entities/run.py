@@ -355,6 +355,11 @@ class Run(RunFields):
         return self.awaits_landing and self.decision_state not in OPEN_DECISIONS and not self.awaits_verdict
 
     @property
+    def is_half_written(self) -> bool:
+        """Whether the next execute goes on with writing the change into the user's worktree, or out of it."""
+        return self.undo_begun is not None or (self.is_landing_due and bool(self.landing_begun))
+
+    @property
     def awaits_landing(self) -> bool:
         """Whether the change is accepted, or will be, and is not in the user's worktree yet."""
         is_accepted = self.status is RunStatus.SUCCESS or self.decision_state in APPROVALS

@@ -107,6 +107,16 @@ def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
         assert texts(approved)["y.txt"] == texts(approved)["z.txt"] == BEFORE, at
 
 
+def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
+    put_plan(approved, leaf("a"), leaf("b"))
+    for at in kills(approved, lambda: execute(approved, None, "a")):
+        configure(approved, execution__jobs="2")
+        execute(approved)
+        (begun,) = runs_of(approved, "b")
+        there = {git(approved, "show", f"{begun.base_tree}:{name}") + "\n" for name in NAMES}
+        assert len(there) == 1, at
+
+
 @pytest.mark.parametrize("complete", [undo_task, None])
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_what_is_back])
 def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object) -> None:
