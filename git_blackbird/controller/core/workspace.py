@@ -85,6 +85,11 @@ class Workspace:
         """Whether tasks that start now get worktrees of their own."""
         return self.config.execution.worktrees or self.is_parallel
 
+    def gets_worktree(self, history: History) -> bool:
+        """Whether a task that starts anew works in a worktree of its own: it does again if it did before."""
+        newest = history.newest
+        return self.uses_worktrees or (newest is not None and newest.worktree is not None)
+
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""
         return replace(self, repo=linked)

@@ -45,6 +45,7 @@ from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
+from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
@@ -84,6 +85,8 @@ class Engine:
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
+        # Others are told of these tasks before they have a record.
+        self._starting: set[TaskId] = set()
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
         # Each agent is probed once, each path left out of snapshots named once.
         self._versions: dict[str, str] = {}
@@ -123,6 +126,14 @@ class Engine:
     async def run_task(self, instruction: Instruction) -> Stop | None:
         """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
         task_id = instruction.task.id
+        self._starting.add(task_id)
+        try:
+            return await self._start_or_resume(instruction)
+        finally:
+            self._starting.discard(task_id)
+
+    async def _start_or_resume(self, instruction: Instruction) -> Stop | None:
+        task_id = instruction.task.id
         if instruction.resumes is None:
             agent = chosen_agent(self.workspace)
         else:
@@ -136,8 +147,8 @@ class Engine:
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
         await self.finish_beside(task_id)
-        context = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
-        run = None if context is None else await self._run_there(context, instruction)
+        placed = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
+        run = None if placed is None else await self._run_there(*placed)
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
@@ -191,14 +202,22 @@ class Engine:
             hurry=self.force_stop,
         )
 
-    def _placed(self, agent: Agent, instruction: Instruction) -> RunContext:
-        """Return the context of a run on a task, where it is to work."""
+    def _placed(self, agent: Agent, instruction: Instruction) -> tuple[RunContext, Instruction]:
+        """Return the context of a run on a task, where it is to work, and what its agent is told there."""
+        resumed, now = instruction.resumes, self.workspace.environment.timestamp()
+        since, brought = (None, None) if resumed is None else (based_at(resumed), brought_at(resumed))
         place = open_place(self.workspace, instruction.task.id, instruction.resumes)
         for text in place.said:
             inform(self.ui, text, instruction.task.id)
         name_left_out(self.ui, self._left_out, place.left_out)
         context = replace(self._context_of_work(agent), workspace=place.workspace)
-        return replace(context, worktree_base=place.base, begins=place.begins)
+        context = replace(
+            context, worktree_base=place.base, worktree_base_at=brought or now, begins=place.begins
+        )
+        if place.workspace.works_elsewhere:
+            state, starting = self.workspace.plan_state(), frozenset(self._starting)
+            instruction = instruction.telling_of(other_tasks(state, instruction.task.id, starting, since))
+        return context, instruction
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
         """Run an agent in the session of an action; stop where that agent cannot start."""

@@ -20,6 +20,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.rules.attention import is_session_lost
+from git_blackbird.model.rules.other_tasks import based_at, other_tasks
 from git_blackbird.model.rules.state import PlanState
 
 _WAITING = frozenset({RunStatus.PAUSED, RunStatus.WAITING_USER})
@@ -48,7 +49,7 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     task = find_task(state.plan, task_id)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; only leaves are executed")
-    order = _instruction(workspace, state, task)
+    order = _with_others(workspace, state, _instruction(workspace, state, task))
     agent = chosen_agent(workspace) if order.resumes is None else find_agent_for_run(workspace, order.resumes)
     overview = load_project_overview(workspace) if order.resumes is None else None
     request = RunRequest(
@@ -61,6 +62,15 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     )
     stdin = agent.launch(request, workspace.environment.environ).stdin
     return Preview(agent.name, stdin.decode(errors="replace"), order.prompt, order.context, overview)
+
+
+def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> Instruction:
+    resumed, task_id = order.resumes, order.task.id
+    if resumed is None:
+        is_elsewhere, since = workspace.gets_worktree(state.history(task_id)), None
+    else:
+        is_elsewhere, since = resumed.worktree is not None, based_at(resumed)
+    return order.telling_of(other_tasks(state, task_id, (), since)) if is_elsewhere else order
 
 
 def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruction:

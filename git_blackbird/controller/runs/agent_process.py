@@ -151,9 +151,9 @@ class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
-    run is the first there. ``begins`` is the snapshot that it begins with, where that needs no look.
-    ``variables`` are what its agent is given beside the usual ones. ``elsewhere`` are the machines on which
-    it starts, None for this one.
+    run is the first there, ``worktree_base_at`` when that was taken. ``begins`` is the snapshot that it
+    begins with, where that needs no look. ``variables`` are what its agent is given beside the usual ones.
+    ``elsewhere`` are the machines on which it starts, None for this one.
     """
 
     workspace: Workspace
@@ -162,6 +162,7 @@ class RunContext:
     ui: UserInterface
     left_out: set[str]
     worktree_base: str | None = None
+    worktree_base_at: str | None = None
     begins: Snapshot | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     elsewhere: OtherMachines | None = None

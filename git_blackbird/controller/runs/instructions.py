@@ -8,15 +8,18 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.prompts import (
     CONTINUE_TEXT,
+    OTHERS,
     SNAPSHOT_BYTES,
     WORKTREE_PROMPT,
     bound_snapshot,
     build_context,
     first_section,
     join_messages,
+    others_part,
     render_answers,
     render_change_request,
     render_earlier_requests,
+    render_others,
     render_prompt,
     render_review_feedback,
     with_changed_files,
@@ -29,6 +32,7 @@ from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Answer, Run
+from git_blackbird.model.rules.other_tasks import OtherTasks
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME
@@ -42,6 +46,7 @@ _OF_ONE_RUN = frozenset(
         "parentReviewFeedback",
         "changedFiles",
         "changedFilesTotal",
+        OTHERS,
     }
 )
 
@@ -67,6 +72,16 @@ class Instruction:
         context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
+    def telling_of(self, others: OtherTasks) -> "Instruction":
+        """Return the instruction with what its agent is told of other tasks, if there are any."""
+        part = others_part(others)
+        if not part:
+            return self
+        context = {**self.context, OTHERS: part}
+        if self.resumes is None:
+            return replace(self, context=context, prompt=render_prompt(context))
+        return replace(self, context=context, prompt=join_messages(self.prompt, render_others(part)))
+
 
 @dataclass(frozen=True)
 class Restart:
@@ -81,7 +96,7 @@ def order_start(workspace: Workspace, state: PlanState, task: Task, message: str
     owed = _with_message(state.pending_messages(task.id), message)
     project = load_project_overview(workspace)
     context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
-    if workspace.uses_worktrees:
+    if workspace.gets_worktree(state.history(task.id)):
         context["systemPrompt"] += WORKTREE_PROMPT
     return Instruction(task, context, render_prompt(context), message=message)
 

@@ -109,6 +109,7 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
         RunFields(
             worktree=str(context.workspace.repo.top) if is_elsewhere else None,
             worktree_base=context.worktree_base or base.tree if is_elsewhere else None,
+            worktree_base_at=context.worktree_base_at if is_elsewhere else None,
             home_branch=_home_branch(context.workspace, resumed) if is_elsewhere else None,
             provider_session_ref=session,
             context=order.context,

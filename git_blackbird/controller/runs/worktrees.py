@@ -86,9 +86,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     """
     if resumed is not None:
         return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
-    newest = workspace.store.records.history(task_id).newest
-    worked_elsewhere = newest is not None and newest.worktree is not None
-    if not workspace.uses_worktrees and not worked_elsewhere:
+    if not workspace.gets_worktree(workspace.store.records.history(task_id)):
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)

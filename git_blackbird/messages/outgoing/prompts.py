@@ -6,7 +6,7 @@ from typing import Any
 
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.findings import MergedReview
@@ -14,6 +14,7 @@ from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Answer, Question, Run
+from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
@@ -107,6 +108,58 @@ def with_messages(context: dict[str, Any], messages: PendingMessages) -> dict[st
     return context
 
 
+OTHERS = "otherTasks"
+_MOST_OTHERS, _MOST_FILES, _MOST_CHARACTERS = 8, 4, 80
+_NOT_YOURS = (
+    "Others do these, not you: do not do, undo or repeat any of it. Where you need a file of theirs, change "
+    "there only what your task asks for; your change will be merged with theirs."
+)
+
+
+def others_part(others: OtherTasks) -> dict[str, Any]:
+    """Return other tasks in the form of a context pack, cut to a few words each; empty without any."""
+    return _without_empty(
+        {
+            "underWay": [_other_part(other) for other in others.under_way[:_MOST_OTHERS]],
+            "underWayTotal": len(others.under_way),
+            "landed": [_other_part(other) for other in others.landed[:_MOST_OTHERS]],
+            "landedTotal": len(others.landed),
+        }
+    )
+
+
+def _other_part(other: OtherTask) -> dict[str, Any]:
+    files = [clean_line(name, _MOST_CHARACTERS) for name in other.files[:_MOST_FILES]]
+    title = clean_line(other.task.title, _MOST_CHARACTERS)
+    return _without_empty(
+        {"id": other.task.id, "title": title, "files": files, "filesTotal": len(other.files)}
+    )
+
+
+def render_others(part: Mapping[str, Any]) -> str:
+    """Format other tasks as a section of a prompt; "" if there are none."""
+    if not part:
+        return ""
+    under_way = _render_list("Under way now:", part, "underWay")
+    landed = _render_list("Landed meanwhile; your worktree may not have it yet:", part, "landed")
+    return render_section(
+        "Other tasks of the plan", ["\n\n".join(filter(None, [_NOT_YOURS, under_way, landed]))]
+    )
+
+
+def _render_list(title: str, part: Mapping[str, Any], name: str) -> str:
+    others = part.get(name, ())
+    lines = [f"- {other['id']}: {quoted(other['title'])}{_render_files(other)}" for other in others]
+    more = part.get(f"{name}Total", 0) - len(others)
+    return "\n".join([title, *lines, *([f"- and {more} more"] if more > 0 else [])]) if others else ""
+
+
+def _render_files(other: Mapping[str, Any]) -> str:
+    files = other.get("files", ())
+    more = other.get("filesTotal", 0) - len(files)
+    return f" ({', '.join(files)}{f' and {more} more' if more > 0 else ''})" if files else ""
+
+
 def bound_snapshot(text: str) -> str:
     """Trim the project snapshot and limit its size, noting a cut."""
     trimmed = text.strip()
@@ -179,6 +232,7 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         render_section("Feedback on earlier work on this task", [context.get("feedback", "")]),
         _review_section(context.get("parentReviewFeedback")),
         _answers_section(context),
+        render_others(context.get(OTHERS, {})),
         render_section("The project", [context.get("projectSnapshot", "")]),
     )
 

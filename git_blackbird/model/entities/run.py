@@ -174,10 +174,11 @@ class RunFields(Record):
     ``cluster``: a worker on another machine makes it, ``worker`` is the name of that, once it is known.
 
     ``worktree`` is the worktree of its own in which the agent worked, ``worktree_base`` the tree that its
-    task's change begins with there; ``home_branch`` is the branch that the user was on then, ``approved_on``
-    the one that the approval's commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree
-    before and after it landed, or was to; ``landing_reason`` says why it did not, ``landing_check`` what the
-    check said of the merged tree.
+    task's change begins with there, taken at ``worktree_base_at``: what landed later is not in it;
+    ``home_branch`` is the branch that the user was on then, ``approved_on`` the one that the approval's
+    commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree before and after it landed,
+    or was to; ``landing_reason`` says why it did not, ``landing_check`` what the check said of the merged
+    tree.
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``turn``: when its task was first sent back by a landing: those sent back later land after it.
     ``landing_begun``: some of its files may be written, and not all are known to be.
@@ -265,6 +266,7 @@ class RunFields(Record):
     check: CheckResult | None = None
     worktree: str | None = None
     worktree_base: ObjectId | None = None
+    worktree_base_at: str | None = None
     home_branch: str | None = None
     approved_on: str | None = None
     landing: LandingState | None = None
