@@ -34,6 +34,7 @@ from git_blackbird.controller.engine.stops import (
 )
 from git_blackbird.controller.runs.agent_process import OtherMachines, RunContext
 from git_blackbird.controller.runs.instructions import Instruction
+from git_blackbird.controller.runs.missing_files import name_missing_files
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
 from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slot, Slots, set_up_worktree
 from git_blackbird.controller.runs.worktrees import open_place
@@ -142,6 +143,8 @@ class Engine:
         await self.require_consent(self._context_of_work(agent))
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
+            if self.workspace.uses_worktrees and self.elsewhere is None:
+                name_missing_files(self.workspace, self.ui)
         if instruction.resumes is not None and task_id not in self.touched:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)

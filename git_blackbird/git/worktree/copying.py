@@ -6,6 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -36,6 +37,14 @@ def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[s
     others = [name for name in matched if name not in ignored and name.endswith("/")]
     below = _listed(repo, "--exclude-standard", *operands(*others)) if others else []
     return sorted({*(ignored & set(matched)), *below})
+
+
+def list_all_ignored(repo: Repository, hidden: Collection[str]) -> list[str]:
+    """List the files and whole folders that git ignores, without the ``hidden`` ones. Raises GitError."""
+    names = sorted(_listed(repo, "--exclude-standard"))
+    # Git lists a folder beside what it ignores there, where that is all that the folder has.
+    whole = (name for name, following in pairwise([*names, ""]) if not following.startswith(name))
+    return [name for name in whole if name.split("/")[0] not in hidden]
 
 
 def _listed(repo: Repository, *options: str) -> list[str]:

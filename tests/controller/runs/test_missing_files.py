@@ -1,0 +1,104 @@
+"""People are told once which ignored files of theirs worktrees of tasks do not have, and what brings them."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.model.views.events import Level, Notice
+from tests.controller.support import Person, configure, execute, leaf, open_at, put_plan, runs_of
+from tests.support import commit, git, write
+
+IGNORED = ".env\n.venv/\nnode_modules/\n__pycache__/\nbuild/\n*.log\nodd*\n"
+COPY = "git config blackbird.worktree.copy"
+ELSE = "worktree.setup is a command that makes them there"
+
+
+@pytest.fixture
+def parallel(repo: Path) -> Path:
+    """A repository in which each task gets a worktree, whose agent prints the files that it has there."""
+    commit(repo, {"a.txt": "one\n", ".gitignore": IGNORED})
+    find = "cat >/dev/null; find . -name .git -prune -o -print"
+    configure(repo, execution__jobs="2", agent="command", command__run=find)
+    configure(repo, execution__acceptNoChange="true")
+    return repo
+
+
+def warnings(repo: Path, task_id: str) -> list[tuple[str, str | None]]:
+    """Do a task; return the warnings that are of none, each with its hint."""
+    put_plan(repo, leaf(task_id))
+    person = Person()
+    execute(repo, person)
+    notices = [event for event in person.events if isinstance(event, Notice) and event.task_id is None]
+    return [(event.text, event.hint) for event in notices if event.weight is Level.WARNING]
+
+
+def found(repo: Path, task_id: str) -> set[str]:
+    return set((runs_of(repo, task_id)[0].stdout or "").splitlines())
+
+
+def test_what_worktrees_will_not_have_is_said_once_with_the_line_that_brings_it(parallel: Path) -> None:
+    write(parallel, {".env": "", ".venv/bin/python": "", "web/node_modules/x": "", "node_modules/y": ""})
+    write(parallel, {"build/big": "", "sub/__pycache__/a.pyc": "", "run.log": "", "sub/odd [1]/it's": ""})
+    ((text, hint),) = warnings(parallel, "one")
+    assert text == (
+        "worktrees of tasks will not have these of your worktree, which git ignores: "
+        ".env, .venv, node_modules, 'sub/odd [1]'"
+    )
+    line = rf"{COPY} '/.env /.venv node_modules '\''/sub/odd \[1]'\'''"
+    assert hint == f"{line}    # copies them into each; {ELSE}"
+    assert warnings(parallel, "two") == []
+    git(parallel, *shlex.split(line)[1:])
+    warnings(parallel, "three")
+    wanted = {
+        "./.env",
+        "./.venv/bin/python",
+        "./web/node_modules/x",
+        "./node_modules/y",
+        "./sub/odd [1]/it's",
+    }
+    assert wanted <= found(parallel, "three")
+    assert not {"./build", "./run.log"} & found(parallel, "three")
+
+
+def test_the_file_of_other_tools_is_offered_and_not_acted_on(parallel: Path) -> None:
+    write(parallel, {".env": "", ".venv/bin/python": ""})
+    commit(parallel, {".worktreeinclude": "# for other tools\n\n.env\r\n!web/.env  \n"})
+    ((text, hint),) = warnings(parallel, "one")
+    assert text.endswith(": .env, .venv")
+    line = rf"{COPY} '.env '\''!web/.env'\'''"
+    assert hint == f"{line}    # copies what .worktreeinclude names; {ELSE}"
+    assert "./.env" not in found(parallel, "one")
+
+
+@pytest.mark.parametrize("content", [b"", b"x\x1b[31m\n", b"\xff\n", b"a\n" * 3000, None])
+def test_a_file_of_other_tools_that_cannot_be_shown_is_not_offered(
+    parallel: Path, content: bytes | None
+) -> None:
+    write(parallel, {".env": ""})
+    place = parallel / ".worktreeinclude"
+    if content is None:
+        write(parallel.parent, {"outside": ".env\n"})
+        place.symlink_to(parallel.parent / "outside")
+    else:
+        place.write_bytes(content)
+    ((_, hint),) = warnings(parallel, "one")
+    assert hint == f"{COPY} /.env    # copies them into each; {ELSE}"
+
+
+@pytest.mark.parametrize("key", ["copy", "setup"])
+def test_nothing_is_said_where_nothing_is_missing_or_worktrees_are_prepared(parallel: Path, key: str) -> None:
+    write(parallel, {"build/big": "", "run.log": ""})
+    assert warnings(parallel, "one") == []
+    open_at(parallel).paths.missing_named.unlink()
+    write(parallel, {".env": ""})
+    configure(parallel, **{f"worktree__{key}": "true"})
+    assert warnings(parallel, "two") == []
+
+
+def test_of_many_a_handful_is_named(parallel: Path) -> None:
+    write(parallel, {f"odd{number}": "" for number in range(9)})
+    ((text, hint),) = warnings(parallel, "one")
+    assert text.endswith(": odd0, odd1, odd2, odd3, odd4, odd5 and 3 more")
+    assert hint is not None
+    assert hint.partition("    # ")[0].endswith(" /odd4 /odd5'")
