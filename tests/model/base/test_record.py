@@ -75,6 +75,7 @@ def test_a_part_goes_back_to_json_with_what_is_unknown_and_without_what_is_none(
         "between": [],
         "outside": [],
         "submodules": [],
+        "takes_back": [],
         "own": {"x": [None]},
     }
 
