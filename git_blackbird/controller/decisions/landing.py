@@ -21,12 +21,14 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import estranged_worktrees
 from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
@@ -204,6 +206,32 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
     seconds = float(workspace.config.snapshot.timeout_seconds)
     change = TreePair(landing.now, landing.wanted)
     return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
+
+
+def take_back(workspace: Workspace, run: Run, begun: TreePair) -> bool:
+    """Take out of the user's worktree what was written of a landing that cannot go on; edits on top stay.
+
+    Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
+    """
+    repo, trees, back = workspace.repo, TreeStore(workspace.repo), TreePair(begun.head, begun.base)
+    expected = take_signatures(repo, trees.changed_paths(*back))
+    now, unknown = look_at(workspace, [back], expected, begun.base)
+    written = _journal(repo, begun).written()
+    open_paths = [
+        path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
+    ]
+    merged = merge_changes(repo, now, [Carrier(repo, HIDDEN).without(back, open_paths)], unknown)
+    change, journal = TreePair(now, merged.tree), Journal(repo, f"back {run.id}")
+    expected = {path: expected[path] for path in trees.changed_paths(*change)}
+    if merged.left or find_obstacles(repo, change, expected):
+        return False
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    if write_paths(repo, change, expected, journal, timeout_seconds=seconds):
+        return False
+    fields = RunFields(landing_begun=None, landing_trees=None)
+    update_run(workspace, run, lambda stored: stored.with_fields(fields))
+    journal.end()
+    return True
 
 
 class StaleLandingError(UnusableError):

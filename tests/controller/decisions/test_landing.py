@@ -958,23 +958,33 @@ def test_a_landing_that_was_cut_off_goes_on_as_a_whole(demo: Path, edited: Mappi
     assert (demo / "y.txt").read_text() == edited.get("y.txt", LINES)
 
 
-def test_a_landing_that_was_cut_off_and_cannot_go_on_says_what_is_there(demo: Path) -> None:
-    cut_off(demo, edited={"y.txt": LINES.replace("line 2", "mine")})
+def test_a_landing_that_was_cut_off_and_cannot_go_on_is_taken_back(demo: Path) -> None:
+    """Then it is a conflict as any: the edits are in the user's worktree, and nothing of the change is."""
+    mine = LINES.replace("line 2", "mine")
+    cut_off(demo, edited={"x.txt": THEIRS.replace("line 8", "mine"), "y.txt": mine})
+    person = Person()
+    execute(demo, person)
+    assert landings(person)[0] == ("a", LandingState.DUE, ("it conflicts with your worktree in y.txt",))
+    assert (demo / "x.txt").read_text() == LINES.replace("line 8", "mine")
+    assert (demo / "y.txt").read_text() == mine
+
+
+def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(demo: Path) -> None:
+    mine, on_top = LINES.replace("line 2", "mine"), THEIRS.replace("theirs", "mine")
+    cut_off(demo, edited={"x.txt": on_top, "y.txt": mine})
     # A rejection alone would leave a part behind: it is refused, and asked for again.
     person = Person([REJECT])
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     ((_, state, (reason,)),) = landings(person)
     assert state is LandingState.BLOCKED
-    assert reason.startswith("your worktree has it in x.txt; it conflicts with your worktree in y.txt")
+    assert reason.startswith("it conflicts with your worktree in y.txt; a change that is there in part")
     checkpoint, _ = person.checkpoints
     assert checkpoint.reasons == (f"it has landed in part: {reason}",)
     assert [spec.command_for("a") for spec in checkpoint.offers() if spec.choice is Choice.REJECT] == [
         "git blackbird decide a --reject --undo    # fails the task; takes out what landed"
     ]
-    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
-    undo_task(open_at(demo), "a")
-    assert git(demo, "status", "--short") == " M y.txt"
-    assert (demo / "x.txt").read_text() == LINES
+    assert (demo / "x.txt").read_text() == on_top
+    assert (demo / "y.txt").read_text() == mine
 
 
 def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:

@@ -15,6 +15,7 @@ from git_blackbird.controller.decisions.landing import (
     land,
     merge_change,
     remove_place,
+    take_back,
     take_missing_snapshot,
 )
 from git_blackbird.controller.decisions.sent_back import (
@@ -122,7 +123,8 @@ def _finish(
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
         return block(workspace, run, f"{listed(landing.left)}{hint}")
     if landing.merge.conflicts:
-        return send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
+        is_back = run.landing_begun and take_back(workspace, run, landing.pair)
+        return None if is_back else send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
     if check is not None and check.outcome is CheckOutcome.FAILED:
         return send_back(workspace, run, check_reason(check), landing.pair)
     if check is not None and check.outcome is CheckOutcome.FAILED_BEFORE:
