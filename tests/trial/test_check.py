@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.model.rules.checks import RED_BASE
 from tests.cli.terminal import CTRL_C, Terminal
 from tests.support import commit, git
 from tests.trial.program import Trial
@@ -134,12 +135,28 @@ def test_after_the_last_round_a_person_decides(trial: Trial, tmp_path: Path) -> 
     assert trial.statuses() == {"a": "done"}
 
 
-def test_what_failed_before_is_not_the_fault_of_the_task(trial: Trial, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--no-input", "--worktrees"])
+def test_what_failed_before_is_for_a_person_once(trial: Trial, tmp_path: Path, option: str) -> None:
     trial.command("echo line >>new.txt")
     check(trial, "exit 3", tmp_path, mode="gate")
-    said = trial.expect(0, "execute", "--no-input")
+    said = trial.expect(3, "execute", option, stdin="")
     assert "check of a failed before: exit 3, as on the base of the change" in said
+    assert f"a decision is due: {RED_BASE}" in said
+    assert len(trial.records("a")) == 1
     assert verdict(trial)["outcome"] == "failed_before"
+    assert trial.statuses() == {"a": "waiting_user"}
+    assert "its check failed before: exit 3, as on the base of the change" in trial.expect(0, "status")
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == {"a": "done"}
+    assert (trial.repo / "new.txt").read_text() == "line\n"
+    assert len(trial.records("a")) == 1
+
+
+def test_shown_alone_what_failed_before_stops_nothing_either(trial: Trial, tmp_path: Path) -> None:
+    trial.command("echo line >>new.txt")
+    check(trial, "exit 3", tmp_path)
+    assert "check of a failed before: exit 3" in trial.expect(0, "execute", "--no-input")
     assert trial.statuses() == {"a": "done"}
 
 
@@ -301,6 +318,20 @@ def test_reviewers_are_told_what_fails_where_it_is_only_shown(trial: Trial, tmp_
     check(trial, "test ! -e new.txt", tmp_path)
     trial.expect(0, "execute", "--no-input")
     assert "fails on this change, and not on what was there before it." in (tmp_path / "told").read_text()
+
+
+def test_what_failed_before_is_reviewed_and_then_for_a_person(trial: Trial, tmp_path: Path) -> None:
+    let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
+    check(trial, "exit 3", tmp_path, mode="gate")
+    said = trial.expect(3, "execute", "--no-input")
+    assert "fails on this change, and failed before it as well." in (tmp_path / "told").read_text()
+    assert [line for line in said.splitlines() if "a decision is due:" in line] == [
+        f"a decision is due: {RED_BASE}"
+    ]
+    assert RED_BASE in trial.expect(3, "review", "run", "a", "--no-input")
+    assert len(trial.reviews("a")) == 4
+    trial.expect(0, "decide", "a", "--approve")
+    assert trial.statuses() == {"a": "done"}
 
 
 def test_reviews_of_a_failed_change_by_hand_leave_it_to_a_person(trial: Trial, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
+from git_blackbird.model.rules.checks import RED_BASE, CheckFollowUp, after_check
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     count_requests,
@@ -181,11 +182,13 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return (f"it {run.landing_words}: {run.blocked_landing}",)
     if run.uncommitted_landing is not None:
         return (run.uncommitted_landing,)
-    return (
+    reasons = (
         *_check_reasons(workspace, history, run),
         *_review_reasons(workspace, history, run),
         *_branch_reasons(run),
     )
+    # That nothing else speaks against it is a reason only where nothing does.
+    return tuple(reason for reason in reasons if reason != _CLEARED) or reasons
 
 
 def _branch_reasons(run: Run) -> tuple[str, ...]:
@@ -194,7 +197,10 @@ def _branch_reasons(run: Run) -> tuple[str, ...]:
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
-    if run.failed_check is None or workspace.config.check.mode == "show":
+    follow_up = after_check(run.check, workspace.config.check.mode)
+    if follow_up is CheckFollowUp.ASK:
+        yield RED_BASE
+    if follow_up is not CheckFollowUp.FIX:
         return
     sent = count_requests(runs_in_change(history), run, BY_CHECK)
     if sent >= workspace.config.check.max_rounds:

@@ -22,7 +22,7 @@ from git_blackbird.messages.outgoing.prompts import (
     render_unresolved_request,
 )
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
+from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
@@ -36,16 +36,6 @@ class Reason(NamedTuple):
     text: str
     request: str
     check: CheckResult | None = None
-
-
-_RED = frozenset({CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN})
-
-
-def is_check_waived(run: Run) -> bool:
-    """Whether a person approved the change knowing that its check does not pass, alone or merged."""
-    is_red = run.check is not None and run.check.outcome in _RED
-    is_known = is_red or (run.landing is LandingState.BLOCKED and run.landing_check is not None)
-    return is_known and run.decision_state in APPROVALS
 
 
 def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:

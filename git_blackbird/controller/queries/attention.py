@@ -180,7 +180,7 @@ def decision_reason(owed: PendingItem) -> str | None:
         return f"it {owed.run.landing_words}: {clean_line(owed.run.blocked_landing, _LONGEST_REASON)}"
     if owed.run.uncommitted_landing is not None:
         return clean_line(owed.run.uncommitted_landing, _LONGEST_REASON)
-    return None if owed.run.failed_check is None else f"its check {check_word(owed.run.failed_check)}"
+    return None if owed.run.red_check is None else f"its check {check_word(owed.run.red_check)}"
 
 
 def unwatched_words(one: LiveRun) -> str:

@@ -45,6 +45,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.reviews import (
     TYPES,
     ReviewFollowUp,
@@ -231,7 +232,7 @@ def _complete(
             annotated = stored.with_fields(result)
             transaction.save_run(annotated)
             return annotated
-        if stored.escalated and stored.failed_check is None:
+        if stored.escalated:
             # That earlier reviews of the same change left it to a person counts no more.
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
@@ -245,6 +246,10 @@ def _complete(
         ):
             # No further review would follow, or the session is gone.
             follows = ReviewFollowUp.ASK
+        is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
+        if is_held and follows is ReviewFollowUp.PROCEED:
+            # What the reviewers approve, the check does not.
+            follows = ReviewFollowUp.ASK
         reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
@@ -255,8 +260,8 @@ def _complete(
 def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
     if follows is ReviewFollowUp.FIX:
         return run.requesting_changes(now, render_fix_request(merged), BY_REVIEWERS)
-    if follows is ReviewFollowUp.ASK and not run.decision_required:
-        return run.awaiting_decision(now).with_fields(RunFields(escalated=True))
+    if follows is ReviewFollowUp.ASK:
+        return run.escalating(now)
     return run.awaiting_decision(now) if run.decision_required else run
 
 
@@ -310,6 +315,8 @@ def skip_reviews(workspace: Workspace, run: Run) -> Run:
             return stored
         skipped = stored.with_fields(RunFields(review_state=ReviewState.SKIPPED))
         now = workspace.environment.timestamp()
+        if after_check(skipped.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
+            return skipped.escalating(now)
         return skipped.awaiting_decision(now) if skipped.decision_required else skipped
 
     return update_run(workspace, run, skip)

@@ -290,6 +290,11 @@ class RunFields(Record):
             )
         )
 
+    def escalating(self, since: str | None) -> Self:
+        """Return a copy with a pending decision since that time, whether or not checkpoints require one."""
+        escalated = RunFields(escalated=None if self.decision_required else True)
+        return self.awaiting_decision(since).with_fields(escalated)
+
     def requesting_changes(self, at: str, feedback: str, by: str) -> Self:
         """Return a copy with a change request that no person made."""
         return self.with_fields(
@@ -345,6 +350,12 @@ class Run(RunFields):
         """The user's check, where it fails because of the change."""
         is_failed = self.check is not None and self.check.outcome is CheckOutcome.FAILED
         return self.check if is_failed else None
+
+    @property
+    def red_check(self) -> CheckResult | None:
+        """The user's check, where it fails, also if it fails without the change as well."""
+        is_red = self.check is not None and self.check.outcome is CheckOutcome.FAILED_BEFORE
+        return self.check if is_red else self.failed_check
 
     @property
     def awaits_verdict(self) -> bool:

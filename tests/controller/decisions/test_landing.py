@@ -714,9 +714,24 @@ def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
     person = Person([APPROVE])
     assert execute(demo, person).reason is StopReason.COMPLETED
     assert [reasons for _, _, reasons in landings(person)] == [
-        ("the check fails on the merged files, and on your files without the change as well",),
+        ("the check fails without the change as well, so it does not say whether the change is good",),
         (),
     ]
+
+
+def test_who_accepts_a_red_base_does_not_accept_what_fails_once_that_is_mended(demo: Path) -> None:
+    configure(demo, check__command="[ -e mended.txt ] && [ ! -e x.txt ]")
+    pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write y.txt two")
+    assert last(demo, "a").check is not None
+    record_decision(open_at(demo), "a", APPROVE)
+    write(demo, {"mended.txt": ""})
+    person = Person([APPROVE])
+    assert execute(demo, person).reason is StopReason.COMPLETED
+    assert landings(person) == [
+        ("a", LandingState.DUE, ("the check fails on the merged files",)),
+        ("a", LandingState.LANDED, ()),
+    ]
+    assert git(demo, "status", "--short") == "?? mended.txt\n?? y.txt"
 
 
 def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:

@@ -23,6 +23,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.checks import RED_BASE
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunStarted
@@ -155,6 +156,20 @@ def test_with_reviews_off_nothing_is_reviewed_and_what_was_due_is_let_go(demo: P
         transaction.save_run(run.with_fields(RunFields(review_state=ReviewState.DUE)))
     assert execute(demo).text == "every task is done"
     assert runs_of(demo)[0].review_state is ReviewState.SKIPPED
+
+
+def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__mode="off", check__mode="gate", check__command="false")
+    execute(demo)
+    with store_at(demo).transaction() as transaction:
+        fields = RunFields(decision_state=None, decision_required=None, review_state=ReviewState.DUE)
+        transaction.save_run(runs_of(demo)[0].with_fields(fields))
+    person = Person()
+    assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
+    assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
+        ((RED_BASE,), True)
+    ]
 
 
 def test_failed_runs_are_not_reviewed(demo: Path) -> None:

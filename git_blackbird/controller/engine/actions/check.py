@@ -23,6 +23,7 @@ from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import BY_CHECK, ReviewState, Run, RunFields
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.reviews import count_requests
 from git_blackbird.model.rules.state import PlanState
@@ -177,24 +178,30 @@ def _save(workspace: Workspace, run: Run, result: CheckResult) -> CheckEnded:
 def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) -> Run:
     """Return a record with the verdict on its change, and what is due after it.
 
-    The reviews, else a decision where one is required. A failed check goes back to the agent first where
-    the configuration says so, and in the end to a person; nobody reviews that change.
+    The reviews, else a decision where one is required. Where the configuration says so, a failed check goes
+    back to the agent first, and in the end to a person; nobody reviews that change. One that failed before
+    is for a person at once, after the reviews if there are any.
     """
     checked = stored.with_fields(RunFields(check=result))
     if stored.superseded_at is not None or not stored.is_check_due:
         return checked
-    config, now = workspace.config.check, workspace.environment.timestamp()
+    now, follow_up = workspace.environment.timestamp(), after_check(result, workspace.config.check.mode)
     is_reviewed = stored.review_state is ReviewState.DUE
-    failed = checked.failed_check
-    if failed is None or config.mode == "show":
-        is_due = stored.decision_required and not is_reviewed
-        return checked.awaiting_decision(now) if is_due else checked
-    history = workspace.store.records.history(stored.task_id)
+    if result is not None and follow_up is CheckFollowUp.FIX:
+        skipped = RunFields(review_state=ReviewState.SKIPPED if is_reviewed else stored.review_state)
+        return _sent_back(workspace, checked.with_fields(skipped), render_check_request(result), now)
     if is_reviewed:
-        checked = checked.with_fields(RunFields(review_state=ReviewState.SKIPPED))
-    if count_requests(runs_in_change(history), stored, BY_CHECK) >= config.max_rounds or why_not_resumable(
-        workspace, history, stored
-    ):
-        escalated = RunFields(escalated=None if stored.decision_required else True)
-        return checked.awaiting_decision(now).with_fields(escalated)
-    return checked.requesting_changes(now, render_check_request(failed), BY_CHECK)
+        return checked
+    if follow_up is CheckFollowUp.ASK:
+        return checked.escalating(now)
+    return checked.awaiting_decision(now) if checked.decision_required else checked
+
+
+def _sent_back(workspace: Workspace, run: Run, request: str, now: str) -> Run:
+    """Return a record with a change request of the check's, or a decision where it cannot be carried out."""
+    history, most = workspace.store.records.history(run.task_id), workspace.config.check.max_rounds
+    if count_requests(runs_in_change(history), run, BY_CHECK) >= most:
+        return run.escalating(now)
+    if why_not_resumable(workspace, history, run) is not None:
+        return run.escalating(now)
+    return run.requesting_changes(now, request, BY_CHECK)

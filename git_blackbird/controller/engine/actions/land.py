@@ -22,7 +22,6 @@ from git_blackbird.controller.decisions.sent_back import (
     block,
     check_reason,
     conflict_reason,
-    is_check_waived,
     send_back,
     unresolved_reason,
 )
@@ -36,13 +35,18 @@ from git_blackbird.git.worktree.write_back import listed
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.run import LandingState, Run
+from git_blackbird.model.rules.checks import (
+    RED_BASE,
+    CheckFollowUp,
+    accepted_outcomes,
+    after_merged_check,
+)
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
 
 _TRIES = 5
-_RED_ANYWAY = "the check fails on the merged files, and on your files without the change as well"
 
 
 async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
@@ -107,7 +111,7 @@ async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | No
     """Return what the user's check says of the merged files; None where there is nothing to be said."""
     is_mergeable = not landing.merge.conflicts and not landing.left
     is_worth = bool(engine.workspace.check_command) and not landing.pair.is_empty
-    if not is_worth or is_check_waived(run) or not is_mergeable:
+    if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
     # Until the record names them.
     save_run_ref(engine.workspace.repo, worktree_name(engine.workspace.repo), *landing.pair, "journal")
@@ -125,10 +129,16 @@ def _finish(
     if landing.merge.conflicts:
         is_back = run.landing_begun and take_back(workspace, run, landing.pair)
         return None if is_back else send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
-    if check is not None and check.outcome is CheckOutcome.FAILED:
-        return send_back(workspace, run, check_reason(check), landing.pair)
-    if check is not None and check.outcome is CheckOutcome.FAILED_BEFORE:
-        return block(workspace, run, _RED_ANYWAY, check)
-    if check is not None and check.outcome is CheckOutcome.BROKEN:
-        return block(workspace, run, f"the check of the merged files is broken: {check.reason}", check)
+    if check is not None:
+        follow_up = after_merged_check(check, run)
+        if follow_up is CheckFollowUp.FIX:
+            return send_back(workspace, run, check_reason(check), landing.pair)
+        if follow_up is CheckFollowUp.ASK:
+            return block(workspace, run, _why_asked(check), check)
     return land(workspace, state, action.task, run, landing)
+
+
+def _why_asked(check: CheckResult) -> str:
+    if check.outcome is CheckOutcome.BROKEN:
+        return f"the check of the merged files is broken: {check.reason}"
+    return RED_BASE

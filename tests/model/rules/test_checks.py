@@ -1,0 +1,38 @@
+"""Which verdict of a check leads to what, as one table."""
+
+import pytest
+
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
+from git_blackbird.model.entities.run import DecisionState, LandingState, RunFields
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check, after_merged_check
+from tests.model.building import run
+
+GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK
+# Of a change alone in each mode; of one merged: undecided, and approved with one of these known.
+TABLE = {
+    CheckOutcome.PASSED: ((GO, GO), (GO, GO, GO, GO)),
+    CheckOutcome.FAILED: ((GO, FIX), (FIX, GO, FIX, GO)),
+    CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO)),
+    CheckOutcome.BROKEN: ((GO, GO), (ASK, GO, ASK, GO)),
+    CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO)),
+}
+KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN)
+APPROVED = RunFields(decision_state=DecisionState.APPROVED_QUIT)
+
+
+@pytest.mark.parametrize("outcome", CheckOutcome)
+def test_each_verdict_leads_to_one_thing(outcome: CheckOutcome) -> None:
+    check = CheckResult(outcome=outcome)
+    alone, (undecided, *approved) = TABLE[outcome]
+    assert tuple(after_check(check, mode) for mode in ("show", "gate")) == alone
+    for known, expected in zip(KNOWN, approved, strict=True):
+        verdict = CheckResult(outcome=known)
+        seen_alone = run().with_fields(RunFields(check=verdict, landing=LandingState.DUE))
+        seen_merged = run().with_fields(RunFields(landing_check=verdict, landing=LandingState.BLOCKED))
+        for seen in (seen_alone, seen_merged):
+            assert after_merged_check(check, seen) is undecided
+            assert after_merged_check(check, seen.with_fields(APPROVED)) is expected
+
+
+def test_no_check_stops_nothing() -> None:
+    assert after_check(None, "gate") is GO
