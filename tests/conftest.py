@@ -114,6 +114,7 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
     settings = {
         "HOME": str(home),
         "TMPDIR": str(temporary),
+        "XDG_CACHE_HOME": str(home / ".cache"),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "GIT_CEILING_DIRECTORIES": str(tmp_path.parent),
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -151,6 +151,23 @@ def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
         yield
 
 
+def take_slot(folder: Path, count: int, holder: str) -> contextlib.ExitStack:
+    """Lock the first free one of so many files of a folder; closing the result frees it.
+
+    Raises LockedError with the holder of the first one where all are taken, UnusableError where the folder
+    cannot be used.
+    """
+    for number in range(count):
+        path = folder / f"slot-{number}"
+        with contextlib.ExitStack() as held:
+            descriptor = held.enter_context(_opened(path))
+            if _try_lock(descriptor, path):
+                _write_holder(descriptor, path, holder)
+                return held.pop_all()
+    with _opened(folder / "slot-0") as first:
+        raise LockedError(os.pread(first, 4096, 0).decode(errors="replace") or "it is just starting")
+
+
 def _digest(text: str) -> str:
     from hashlib import sha256  # noqa: PLC0415  # readers hold neither
 

@@ -16,6 +16,7 @@ from git_blackbird.storage.locks import (
     controller_lock,
     session_lock,
     store_lock,
+    take_slot,
     task_lock,
 )
 from git_blackbird.storage.paths import Paths
@@ -207,3 +208,21 @@ def test_a_place_for_session_locks_that_cannot_be_written_is_named(tmp_path: Pat
         session_lock(tmp_path / "file/sessions", *SESSION, ""),
     ):
         pass
+
+
+def test_a_slot_is_the_first_free_one_of_so_many(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "checks"
+    with take_slot(folder, 1, "one"):
+        for count in (1, 2):
+            with take_slot(folder, 2, "two"), pytest.raises(LockedError, match=r"^one$"):
+                take_slot(folder, count, "three")
+        with take_slot(folder, 2, "two"):
+            pass
+    with take_slot(folder, 1, "four"):
+        assert sorted(path.name for path in folder.iterdir()) == ["slot-0", "slot-1"]
+
+
+def test_a_slot_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnusableError, match=r"cannot write .*/file/checks/slot-0: Not a directory"):
+        take_slot(tmp_path / "file" / "checks", 1, "one")

@@ -12,8 +12,6 @@ from git_blackbird.controller.cluster.worker import WITH_PARENT, WorkerOptions, 
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line, quoted
 
-_FOLDER = "git-blackbird/worker"
-
 
 def worker(
     call: CommandContext, *, address: str, slots: int, name: str | None, folder: str | None
@@ -21,8 +19,7 @@ def worker(
     require_extra()
     environ, name = call.environment.environ, socket.gethostname() if name is None else name
     _require_usable(address, name)
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "")) / ".cache")
-    place = call.environment.cwd / (folder or cache / _FOLDER)
+    place = call.environment.cwd / (folder or call.environment.user_cache / "worker")
     with_parent = bool(environ.get(WITH_PARENT))
     if folder and not with_parent and (top := _worktree_around(place)) is not None:
         hint = "git would list it as untracked: --dir with a folder outside of repositories"

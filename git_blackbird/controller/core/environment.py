@@ -28,6 +28,15 @@ class Environment(NamedTuple):
         """Whether an agent of ours runs this command: agents do not judge themselves."""
         return bool(self.environ.get("BLACKBIRD_RUN_ID"))
 
+    @property
+    def user_cache(self) -> Path:
+        """The folder of the user for what belongs to no repository and may be lost. Raises UnusableError."""
+        given = self.environ.get("XDG_CACHE_HOME", "")
+        above = Path(given) if given.startswith("/") else Path(self.environ.get("HOME", ""), ".cache")
+        if not above.is_absolute():
+            raise UnusableError("there is no folder for caches: HOME is not set", hint="set it")
+        return above / "git-blackbird"
+
     def forbid_agents(self, what: str) -> None:
         """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
         if self.is_agent:

@@ -33,6 +33,7 @@ from git_blackbird.controller.engine.stops import (
     undelivered_stop,
 )
 from git_blackbird.controller.runs.agent_process import OtherMachines, RunContext
+from git_blackbird.controller.runs.check_slots import CheckSlots
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.missing_files import name_missing_files
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
@@ -79,6 +80,7 @@ class Engine:
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
         self.slots = Slots(workspace)
+        self.check_slots = CheckSlots(workspace, self.ui)
         self.not_set_up: dict[TaskId, SetupError] = {}
         # Where agents start that work on tasks; None for this machine.
         self.elsewhere: OtherMachines | None = None

@@ -149,6 +149,12 @@ class CheckConfig(Section):
         limits=(0, 20),
         stricter="lower",
     )
+    slots: int = key(
+        0,
+        "how many checks of yours run at once on this machine; 0: one for each four processors",
+        limits=(0, 1000),
+        clone_safe=False,
+    )
 
 
 class WorktreeConfig(Section):

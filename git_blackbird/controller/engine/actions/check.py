@@ -12,6 +12,7 @@ from git_blackbird.controller.decisions.checkpoint import change_of, escalation_
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.controller.runs.agent_process import scratch_dir
+from git_blackbird.controller.runs.check_slots import IN_CHECK_VARIABLE
 from git_blackbird.controller.runs.programs import UserCommand
 from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import AgentUnavailableError
@@ -100,9 +101,10 @@ class _Check:
         if self.engine.is_interrupted:
             return None
         what = self.what if which == "head" else f"the base of {task_id}"
-        inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
         try:
-            ended = await self._result(tree, which)
+            with await self.engine.check_slots.take(task_id):
+                inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
+                ended = await self._result(tree, which)
         except (AgentUnavailableError, CheckoutError, SetupError) as error:
             return result.updated(CheckResult(outcome=CheckOutcome.BROKEN, reason=error.message))
         if ended is None:
@@ -124,7 +126,7 @@ class _Check:
                 lambda: checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
             )
             # The folder for temporary files may lie in a repository, which is none of the check's.
-            apart = {"GIT_CEILING_DIRECTORIES": str(folder)}
+            apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
             what = f"the check of {run.task_id}"
             setup = engine.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
             if not await replace(setup, variables=apart).run(run.id, folder):
