@@ -14,7 +14,7 @@ from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import left_markers
-from git_blackbird.git.worktree.merging import TreeMerge
+from git_blackbird.git.worktree.merging import TreeMerge, failed_drivers
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
@@ -109,10 +109,12 @@ def _way_out(run: Run, reason: Reason) -> str:
     return f"; resolve it in its worktree (`{folder}` says where), and approve"
 
 
-def conflict_reason(merge: TreeMerge) -> Reason:
-    """Return the reason of a merge with conflicts."""
-    text = f"it conflicts with your worktree in {_named(merge.conflicts)}"
-    return Reason(text, render_conflict_request(merge.conflicts, merge.messages))
+def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
+    """Return the reason of a merge with conflicts, with the merge drivers that failed. Raises GitError."""
+    failed = failed_drivers(workspace.repo, merge)
+    notes = [f"{path.decode(errors='replace')}: {why}" for path, why in failed.items()]
+    text = "; ".join((f"it conflicts with your worktree in {_named(merge.conflicts)}", *notes))
+    return Reason(text, render_conflict_request(merge.conflicts, (*merge.messages, *notes)))
 
 
 def check_reason(check: CheckResult) -> Reason:

@@ -24,7 +24,8 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     change = run.change_elsewhere
     if change is None or base_tree(linked) == base:
         return
-    (merge,) = merge_trees(linked, change.base, [(base, change.head)])
+    # By the attributes in the user's worktree, as it is merged there.
+    (merge,) = merge_trees(workspace.repo, change.base, [(base, change.head)])
     earlier = load_run_ref(linked, run.id, "landing-merge")
     known = [change.head, run.head_tree or change.head, *(() if earlier is None else (earlier.head,))]
     trees = TreeStore(linked)

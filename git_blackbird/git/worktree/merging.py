@@ -1,13 +1,16 @@
 """Merge on objects alone: changes into a tree, path by path, or whole trees as git merges branches."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.attributes import merge_drivers
 from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.model.entities.change import TreePair
 
@@ -15,6 +18,30 @@ _OVERLAPS = "later edits overlap with it"
 _REPOSITORY = "it is or was a repository of its own"
 _NOTHING: Mapping[bytes, str] = MappingProxyType({})
 _IN_THE_WAY = "another file or folder is in its place"
+_NO_RENAMES = ("-c", "merge.renames=false")
+_OURS, _SIDES = 2, 3
+
+
+@dataclass(frozen=True)
+class TreeMerge:
+    """The tree that git's merge of two trees makes; where they conflict, files have git's markers.
+
+    ``conflicts`` are the paths, ``unmerged`` the lines of git's index for them, ``messages`` what git says.
+    """
+
+    tree: str
+    conflicts: tuple[bytes, ...] = ()
+    unmerged: tuple[bytes, ...] = ()
+    messages: tuple[str, ...] = ()
+
+    def sides(self) -> dict[bytes, dict[int, TreeEntry]]:
+        """Return what each path in conflict is in the ancestor (1), in ours (2) and in theirs (3)."""
+        found: dict[bytes, dict[int, TreeEntry]] = defaultdict(dict)
+        for line in self.unmerged:
+            facts, _, path = line.partition(b"\t")
+            mode, oid, stage = facts.split()
+            found[path][int(stage)] = TreeEntry(int(mode, 8), oid.decode())
+        return dict(found)
 
 
 @dataclass(frozen=True)
@@ -82,9 +109,13 @@ class _Merge:
                 self.edits[path] = after
             elif path not in written:
                 both[path] = before, now, after
-        merged = merge_entries(self.repo, self.trees, both)
+        merge = _merge_versions(self.repo, self.trees, both)
+        merged = _clean_entries(self.trees, both, merge)
         self.edits |= merged
         self.left |= dict.fromkeys(both.keys() - merged.keys(), _OVERLAPS)
+        self.left |= {
+            path: why for path, why in failed_drivers(self.repo, merge).items() if path in self.left
+        }
 
     def result(self) -> Merged:
         edits = {path: entry for path, entry in self.edits.items() if path not in self.left}
@@ -109,13 +140,47 @@ class _Merge:
 def merge_entries(
     repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
 ) -> dict[bytes, TreeEntry | None]:
-    """Merge the ancestor, our and their version of each path as git does; conflicting ones are left out."""
+    """Merge the ancestor, our and their version of each path as git does; conflicting ones are left out.
+
+    No two versions of a path are the same.
+    """
+    return _clean_entries(trees, versions, _merge_versions(repo, trees, versions))
+
+
+def _clean_entries(
+    trees: TreeStore, paths: Iterable[bytes], merge: TreeMerge
+) -> dict[bytes, TreeEntry | None]:
+    return {path: trees.entry(merge.tree, path) for path in paths if path not in merge.conflicts}
+
+
+def _merge_versions(
+    repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
+) -> TreeMerge:
+    """Merge trees of nothing but these paths.
+
+    At most one side lacks a path, so none is in the way of another.
+    """
+    empty = trees.save({})
     if not versions:
-        return {}
+        return TreeMerge(empty)
+    ancestor, ours, theirs = (
+        trees.edited(empty, {path: sides[side] for path, sides in versions.items()}) for side in range(3)
+    )
+    try:
+        (merge,) = merge_trees(repo, ancestor, [(ours, theirs)], _NO_RENAMES)
+    except GitTooOldError:
+        return _merge_by_libgit2(repo, trees, versions)
+    return merge
+
+
+def _merge_by_libgit2(
+    repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
+) -> TreeMerge:
+    """Merge without the user's merge drivers."""
     import pygit2  # noqa: PLC0415 - loaded by now
 
     paths, empty = list(versions), trees.save({})
-    # By number: no path of one is in the way of another, and none is found to be renamed.
+    # By number: libgit2 has paths as text.
     ancestor, ours, theirs = (
         trees.edited(empty, {b"%d" % place: versions[path][side] for place, path in enumerate(paths)})
         for side in range(3)
@@ -123,10 +188,11 @@ def merge_entries(
     with using_objects(repo):
         index = trees.objects.merge_trees(ancestor, ours, theirs, flags=pygit2.enums.MergeFlag(0))
         in_conflict = {
-            side.path for conflict in index.conflicts or () for side in conflict if side is not None
+            int(side.path) for conflict in index.conflicts or () for side in conflict if side is not None
         }
-        merged = {entry.path: TreeEntry(int(entry.mode), str(entry.id)) for entry in index}
-    return {path: merged.get(str(place)) for place, path in enumerate(paths) if str(place) not in in_conflict}
+        merged = {int(entry.path): TreeEntry(int(entry.mode), str(entry.id)) for entry in index}
+    clean = {paths[place]: entry for place, entry in merged.items() if place not in in_conflict}
+    return TreeMerge(trees.edited(empty, clean), tuple(paths[place] for place in sorted(in_conflict)))
 
 
 _WITHOUT_MERGE_TREE = "git merge-tree --stdin, which git has from version 2.39 on"
@@ -139,17 +205,16 @@ class GitTooOldError(UnusableError):
         super().__init__(f"this needs {_WITHOUT_MERGE_TREE}", hint="leave --jobs and --worktrees out")
 
 
-@dataclass(frozen=True)
-class TreeMerge:
-    """The tree that git's merge of two trees makes; where they conflict, files have git's markers.
+class MergeRefusedError(GitError):
+    """Git gave up on a merge, as for a merge driver that has no command, or that a signal ended.
 
-    ``conflicts`` are the paths, ``unmerged`` the lines of git's index for them, ``messages`` what git says.
+    Which one that was may be in another line than the last.
     """
 
-    tree: str
-    conflicts: tuple[bytes, ...] = ()
-    unmerged: tuple[bytes, ...] = ()
-    messages: tuple[str, ...] = ()
+    def __init__(self, command: Sequence[str], code: int, stderr: bytes) -> None:
+        lines = stderr.decode(errors="replace").splitlines()
+        words = (line.removeprefix("error: ").removeprefix("fatal: ").strip() for line in lines)
+        super().__init__(command, code, stderr, message="; ".join(filter(None, words)))
 
 
 # The search paths on which a git was found that merges trees: one start less for each task.
@@ -165,10 +230,13 @@ def require_merge_tree(repo: Repository) -> None:
         _known_paths.add(path)
 
 
-def merge_trees(repo: Repository, base: str, sides: Iterable[tuple[str, str]]) -> list[TreeMerge]:
-    """Merge each pair of trees, ours and theirs, that began as ``base``; renames are followed.
+def merge_trees(
+    repo: Repository, base: str, sides: Iterable[tuple[str, str]], options: Iterable[str] = ()
+) -> list[TreeMerge]:
+    """Merge each pair of trees, ours and theirs, that began as ``base``, with these options of git.
 
-    Raises GitError, GitTooOldError.
+    Renames are followed, and the user's merge drivers run, as the attributes in the worktree say. Raises
+    MergeRefusedError, GitTooOldError.
     """
     began = commit_of(repo, base, (), "base", 0)
     pairs = [
@@ -180,10 +248,10 @@ def merge_trees(repo: Repository, base: str, sides: Iterable[tuple[str, str]]) -
     ]
     stdin = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
     command = ("merge-tree", "--write-tree", "--stdin")
-    completed = repo.git(*command, stdin=stdin, check=False)
+    completed = repo.git(*options, *command, stdin=stdin, check=False)
     if completed.code != 0:
         require_merge_tree(repo)
-        raise GitError(command, completed.code, completed.err)
+        raise MergeRefusedError(command, completed.code, completed.err)
     return completed.records(lambda fields: _read_merges(fields, len(pairs)))
 
 
@@ -201,10 +269,30 @@ def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
     unmerged = tuple(iter(lambda: next(fields), b""))
     if is_clean:
         return TreeMerge(tree)
-    messages = []
+    messages: list[str] = []
     while count := next(fields):
         # The paths and the kind of a message come before its text.
         *_, text = [next(fields) for _ in range(int(count) + 2)]
         messages.append(text.decode(errors="replace").rstrip("\n"))
-    paths = (line.partition(b"\t")[2] for line in unmerged)
-    return TreeMerge(tree, tuple(dict.fromkeys(paths)), unmerged, tuple(messages))
+    paths = dict.fromkeys(line.partition(b"\t")[2] for line in unmerged)
+    return TreeMerge(tree, tuple(paths), unmerged, tuple(messages))
+
+
+def failed_drivers(repo: Repository, merge: TreeMerge) -> dict[bytes, str]:
+    """Return the paths in conflict that a merge driver of the user's left as they are in ours, with its name.
+
+    Git takes one that is missing, or ends by a signal, for one that found a conflict.
+    """
+    trees = TreeStore(repo)
+    untouched = [
+        path
+        for path, sides in merge.sides().items()
+        if len(sides) == _SIDES and trees.entry(merge.tree, path) == sides[_OURS]
+    ]
+    drivers = merge_drivers(repo, untouched)
+    configured = {value.key for value in read_config(repo)} if drivers else set()
+    return {
+        path: f"the merge driver {name} did not merge it: it is missing, or failed"
+        for path, name in drivers.items()
+        if f"merge.{name}.driver" in configured
+    }

@@ -30,6 +30,7 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.linked import worktree_name
+from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.write_back import listed
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
@@ -71,6 +72,8 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
         engine.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
         engine.ui.notify(block(workspace, run, error.message))
+    except MergeRefusedError as error:
+        engine.ui.notify(block(workspace, run, f"git cannot merge it: {error.message}"))
     except StaleLandingError as error:
         inform(engine.ui, error.message, run.task_id)
     return None
@@ -128,7 +131,8 @@ def _finish(
         return block(workspace, run, f"{listed(landing.left)}{hint}")
     if landing.merge.conflicts:
         is_back = run.landing_begun and take_back(workspace, run, landing.pair)
-        return None if is_back else send_back(workspace, run, conflict_reason(landing.merge), landing.pair)
+        reason = conflict_reason(workspace, landing.merge)
+        return None if is_back else send_back(workspace, run, reason, landing.pair)
     if check is not None:
         follow_up = after_merged_check(check, run)
         if follow_up is CheckFollowUp.FIX:
