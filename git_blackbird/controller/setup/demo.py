@@ -107,24 +107,28 @@ _TASKS = (
 )
 
 
-_ENGLISH, _FRENCH, _GERMAN = (
-    f'    "{language}": "{word}",' for language, word in (("en", "Hello"), ("fr", "Bonjour"), ("de", "Hallo"))
-)
+_WORDS = {"en": "Hello", "fr": "Bonjour", "de": "Hallo"}
 
 
-def _speaking(*lines: str, line_end: str = "\\n") -> str:
-    """Return the text of greet.py, with the line ends of a directive or others."""
-    return line_end.join(("GREETINGS = {", *lines, "}", "print(*GREETINGS.values())"))
+def _speaking(*languages: str, line_end: str = "\\n") -> str:
+    """Return the text of greet.py, with the line ends of a directive or others.
+
+    Two that each add a language change one line differently.
+    """
+    words = (f'    "{language}": "{_WORDS[language]}",' for language in languages)
+    first = f"# Speaks {', '.join(languages)}."
+    return line_end.join((first, "GREETINGS = {", *words, "}", "print(*GREETINGS.values())"))
 
 
-_SPEAKS_ALL = _speaking(_ENGLISH, _FRENCH, _GERMAN)
+_SPEAKS_FRENCH, _SPEAKS_GERMAN = _speaking("en", "fr"), _speaking("en", "de")
+_SPEAKS_ALL = _speaking(*_WORDS)
 _SIDE_BY_SIDE_TASKS = (
     NewTask(
         "Greet in French",
         id="french",
         prompt="Add French.\n"
         "sleep 1\n"
-        f"write greet.py {_speaking(_ENGLISH, _FRENCH)}\n"
+        f"write greet.py {_SPEAKS_FRENCH}\n"
         "say greet.py speaks French.\n"
         f"on-feedback write greet.py {_SPEAKS_ALL}\n"
         "on-feedback say It speaks both new languages.",
@@ -134,7 +138,7 @@ _SIDE_BY_SIDE_TASKS = (
         id="german",
         prompt="Add German, in the same place as another agent adds French.\n"
         "sleep 2\n"
-        f"write greet.py {_speaking(_ENGLISH, _GERMAN)}\n"
+        f"write greet.py {_SPEAKS_GERMAN}\n"
         "say greet.py speaks German.\n"
         f"on-feedback write greet.py {_SPEAKS_ALL}\n"
         "on-feedback say It speaks both new languages.",
@@ -169,7 +173,7 @@ _ONE_BY_ONE = _Demo(_FILES, _TASKS)
 
 
 def _side_by_side(jobs: int) -> _Demo:
-    files = {**_FILES, "greet.py": _speaking(_ENGLISH, line_end="\n") + "\n", "check.sh": _CHECK}
+    files = {**_FILES, "greet.py": _speaking("en", line_end="\n") + "\n", "check.sh": _CHECK}
     settings = {
         "blackbird.execution.stopAfterEachTask": "false",
         "blackbird.reviews.mode": "off",
