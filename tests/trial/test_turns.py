@@ -7,8 +7,9 @@ import pytest
 from tests.support import commit, git
 from tests.trial.program import Trial
 
-# Its own line in the place of the one that all change; what a merge left in conflict it takes whole.
-EDIT = "sed -i 's/^start$/'$BLACKBIRD_TASK_ID'/' x"
+# Its own line in the place of the one that all change; what a merge left in conflict it takes whole. The
+# lines are about one thing, so that two that are only added conflict too.
+EDIT = "sed -i 's/^start$/by('$BLACKBIRD_TASK_ID')/' x"
 RESOLVE = "if grep -q '^<<<<<<<' x; then sed -i '/^[<=>]\\{7\\}/d' x; else %s; fi"
 TASKS = ("a", "b", "c", "d")
 
@@ -31,7 +32,7 @@ def test_nobody_who_resolves_is_overtaken(trial: Trial) -> None:
     trial.command(RESOLVE % EDIT)
     trial.expect(0, "execute", "--jobs", "4", "--no-input")
     assert sorted(requests(trial)) == [0, 1, 1, 1]
-    assert sorted((trial.repo / "x").read_text().split()) == ["1", "3", *TASKS]
+    assert sorted((trial.repo / "x").read_text().split()) == ["1", "3", *(f"by({task})" for task in TASKS)]
     assert git(trial.repo, "status", "--porcelain") == " M x"
 
 
@@ -51,9 +52,9 @@ def test_who_waits_for_a_person_is_overtaken_and_pays_no_round(trial: Trial) -> 
     trial.expect(3, "execute", "c", "--no-input")
     trial.expect(0, "decide", "c", "--approve")
     trial.expect(0, "execute", "c", "--no-input")
-    for mine in ("", "mine\n"):
+    for mine in ("", "by(me)\n"):
         text = (trial.repo / "x").read_text()
-        (trial.repo / "x").write_text(text.replace("c\n", f"c\n{mine}"))
+        (trial.repo / "x").write_text(text.replace("by(c)\n", f"by(c)\n{mine}"))
         trial.expect(0, "decide", "b", "--approve")
         trial.expect(3, "execute", "b", "--no-input")
     trial.expect(0, "decide", "b", "--approve")

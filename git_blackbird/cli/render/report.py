@@ -20,7 +20,18 @@ from git_blackbird.model.entities.check import CheckOutcome
 MAX_TASKS = 100
 GONE = "no longer in the plan"
 NO_AGENT = "no agent"
-TASK_HEADINGS = ("Task", "Runs", "Took", "Tokens", "Cost", "Check", "Reviews", "Decision", "Title")
+TASK_HEADINGS = (
+    "Task",
+    "Runs",
+    "Took",
+    "Tokens",
+    "Cost",
+    "Check",
+    "Reviews",
+    "Decision",
+    "Both added",
+    "Title",
+)
 AGENT_HEADINGS = ("Agent", "Runs", "Took", "Tokens", "Cost")
 _LONGEST_WHY = 200
 CHECK_WORDS = {
@@ -105,6 +116,7 @@ def task_fields(task: ReportedTask) -> tuple[str, ...]:
         "-" if task.check is None else CHECK_WORDS[task.check],
         clean_line(task.reviews or "-"),
         clean_line(task.decision or "-"),
+        ", ".join(map(clean_line, task.both_added)) or "-",
         clean_line(task.title) if task.status else GONE,
     )
 

@@ -262,6 +262,10 @@ class LandingView(View):
     at: str | None = field("When it landed.", "landed_at")
     reason: str | None = field("Why it has not landed, or what is not as it was meant.", "landing_reason")
     check: CheckResult | None = field("What the user's check says of the merged files.", "landing_check")
+    additions: tuple[str, ...] = field(
+        "The paths in which both sides added lines in the same place, and both are to stay.",
+        "landing_additions",
+    )
 
 
 def _landing_of(run: Run) -> Run | None:

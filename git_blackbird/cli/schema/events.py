@@ -279,6 +279,10 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     behind: int = field("How many other decisions wait.")
     edited: tuple[str, ...] = field("Paths that were edited in that worktree after the run.")
     conflict: str | None = field("Which conflicts are not resolved.")
+    both_added: Summary | None = field(
+        "What it adds where your worktree has additions too, and an approval lands; null where that is not "
+        "asked about."
+    )
     commit: CommitPreviewView | None = field("What approving would commit; null where nothing.")
     check: CheckResult | None = field("What the user's check says of the change.", "run.check")
     review: MergedReview | None = field("Both reviews of the change as one.", "merged")

@@ -12,13 +12,14 @@ from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolve
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, compose_change, diff_text, path_differs
+from git_blackbird.git.worktree.changes import Carrier, changed_paths, compose_change, diff_text, path_differs
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import counted, switched_lines
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import (
@@ -68,6 +69,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         moved=diverged_in(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
         conflict=_conflict(workspace, run, pair),
+        both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
         runs=len(runs),
         round_number=count_rounds(runs),
@@ -99,6 +101,23 @@ def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | No
     if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
         return None
     return unresolved_text(unresolved_paths(workspace, run, pair))
+
+
+def _both_added(workspace: Workspace, run: Run) -> Summary | None:
+    """Show what a change adds where the user's worktree has additions too; None where nobody is asked."""
+    base, head = (run.landing_trees or {}).get("base"), (run.landing_trees or {}).get("head")
+    if run.blocked_landing is None or not run.landing_additions or base is None or head is None:
+        return None
+    repo, pair = workspace.repo, TreePair(base, head)
+    try:
+        others = [
+            path
+            for path in changed_paths(repo, pair)
+            if path.decode(errors="replace") not in run.landing_additions
+        ]
+        return summarize(repo, Carrier(repo, HIDDEN).without(pair, others))
+    except BlackbirdError as error:
+        return Summary(files=run.landing_additions, minimal=error.message)
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:

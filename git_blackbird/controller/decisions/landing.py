@@ -1,6 +1,6 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.status_sync import update_run
@@ -21,6 +21,7 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import estranged_worktrees
@@ -104,13 +105,41 @@ def _merged(repo: Repository, change: TreePair, now: str) -> TreeMerge:
     if now == change.base:
         return TreeMerge(change.head)
     (merge,) = merge_trees(repo, change.base, [(now, change.head)])
-    return merge
+    return with_additions(repo, merge)
 
 
 def _gone_on(repo: Repository, begun: TreePair, now: str) -> TreeMerge:
     """Return the worktree with the rest of a landing that was cut off, each path judged by itself."""
     merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
     return TreeMerge(merged.tree, tuple(sorted(merged.left)))
+
+
+def additions_in(run: Run, landing: Landing) -> tuple[str, ...]:
+    """Return the paths where a landing has what both sides added."""
+    merge = landing.merge.both_added
+    if run.landing_begun:
+        return run.landing_additions
+    return () if merge is None else tuple(path.decode(errors="replace") for path in merge.conflicts)
+
+
+def both_added_text(paths: Iterable[str]) -> str:
+    """Name the paths where both sides added lines."""
+    return f"both added here, your lines first: {', '.join(paths)}"
+
+
+def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> bool:
+    """Whether a person approved the change when these very additions were shown."""
+    shown, merge = (run.landing_trees or {}).get("head"), landing.merge.both_added
+    if run.landing_begun or merge is None:
+        return True
+    if run.landing is not LandingState.BLOCKED or run.decision_state not in APPROVALS:
+        return False
+    trees = TreeStore(workspace.repo)
+    return (
+        bool(run.landing_additions)
+        and shown is not None
+        and all(trees.entry(shown, path) == trees.entry(landing.wanted, path) for path in merge.conflicts)
+    )
 
 
 def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
@@ -248,7 +277,11 @@ def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
         is_due = stored is not None and stored.is_landing_due and stored.superseded_at is None
         if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
             raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
-        begun = RunFields(landing_begun=True, landing_trees=landing.pair._asdict())
+        begun = RunFields(
+            landing_begun=True,
+            landing_trees=landing.pair._asdict(),
+            landing_additions=additions_in(stored, landing),
+        )
         if landing.expected and stored.landing_pair != landing.pair:
             transaction.save_run(stored.with_fields(begun))
 
@@ -267,6 +300,7 @@ def _landed(
         landing_begun=None,
         landed_at=now,
         landing_trees=landing.pair._asdict(),
+        landing_additions=additions_in(run, landing),
         landing_reason=None if refusal is None else _uncommitted(run, refusal),
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
@@ -277,7 +311,9 @@ def _landed(
 
     saved = update_run(workspace, run, landed)
     landing.journal(workspace.repo).end()
-    warnings = (*commit.warnings, *(() if refusal is None else (saved.landing_reason or "",)))
+    both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
+    refused = () if refusal is None else (saved.landing_reason or "",)
+    warnings = (*both, *commit.warnings, *refused)
     return LandingEnded(run.task_id, saved, commit, warnings)
 
 

@@ -38,18 +38,22 @@ class Reason(NamedTuple):
     check: CheckResult | None = None
 
 
-def block(workspace: Workspace, run: Run, reason: str, check: CheckResult | None = None) -> LandingEnded:
-    """Leave it to a person what is to become of a change that could not land."""
+NO_FACTS = RunFields()
+
+
+def block(workspace: Workspace, run: Run, reason: str, facts: RunFields = NO_FACTS) -> LandingEnded:
+    """Leave it to a person what is to become of a change that could not land; ``facts`` are recorded too."""
     now = workspace.environment.timestamp()
     reason = f"{_halves(workspace, run)}{reason}"
     fields = RunFields(
         landing=LandingState.BLOCKED,
         landing_reason=reason,
-        landing_check=check or run.landing_check,
         turn=None,
+        landing_additions=run.landing_additions if run.landing_begun else (),
         escalated=True,
     )
-    saved = update_run(workspace, run, lambda stored: stored.with_fields(fields).awaiting_decision(now))
+    blocked = fields.with_fields(facts)
+    saved = update_run(workspace, run, lambda stored: stored.with_fields(blocked).awaiting_decision(now))
     return LandingEnded(run.task_id, saved, reasons=(reason,))
 
 
@@ -81,11 +85,14 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
-        return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", reason.check)
+        facts = NO_FACTS if reason.check is None else RunFields(landing_check=reason.check)
+        return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", facts)
     if merged is not None:
         save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
     now = workspace.environment.timestamp()
-    fields = RunFields(landing_trees=trees, landing_check=reason.check, turn=run.turn or now)
+    fields = RunFields(
+        landing_trees=trees, landing_check=reason.check, landing_additions=(), turn=run.turn or now
+    )
 
     def request(stored: Run) -> Run:
         return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)

@@ -12,6 +12,7 @@ from git_blackbird.controller.runs.changes import look_at, own_commits
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.worktree.additions import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.log import commit_of_run, commits_in_head, find_commit
@@ -200,10 +201,10 @@ class _Undo:
         expected: Mapping[bytes, Signature],
     ) -> Merged:
         repo, written = self.workspace.repo, self._journal.written()
-        merged = merge_changes(repo, now, changes, unknown, written)
+        merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
         while obstacles := find_obstacles(repo, TreePair(now, merged.tree), expected):
             unknown = {**unknown, **obstacles}
-            merged = merge_changes(repo, now, changes, unknown, written)
+            merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
         return merged
 
     @property

@@ -12,6 +12,7 @@ from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.unresolved import unresolved_paths
 from git_blackbird.controller.runs.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import TreePair
@@ -50,7 +51,7 @@ def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]
 
 def _conflicts(workspace: Workspace, change: TreePair, tree: str) -> tuple[bytes, ...]:
     (merge,) = merge_trees(workspace.repo, change.base, [(tree, change.head)])
-    return merge.conflicts
+    return with_additions(workspace.repo, merge).conflicts
 
 
 def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Run, TreePair]]]:

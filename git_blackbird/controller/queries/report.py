@@ -19,7 +19,7 @@ from git_blackbird.model.base.timestamps import format_timestamp, parse_timestam
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import Run, RunStatus, RunType
+from git_blackbird.model.entities.run import LandingState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
@@ -71,6 +71,7 @@ class ReportedRun(NamedTuple):
     """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
 
     ``check`` and ``reviews`` are what is proven of its change, ``decision`` is what became of it, in a word.
+    ``both_added`` are the paths in which it landed beside what others had added there.
     """
 
     id: RunId
@@ -83,6 +84,7 @@ class ReportedRun(NamedTuple):
     check: CheckOutcome | None
     reviews: str | None
     decision: str
+    both_added: tuple[str, ...]
 
     @property
     def is_work(self) -> bool:
@@ -124,6 +126,11 @@ class ReportedTask:
     def decision(self) -> str | None:
         """What was decided, or what the review of a parent says; None where nothing was."""
         return None if self.last is None or self.last.decision == "-" else self.last.decision
+
+    @property
+    def both_added(self) -> tuple[str, ...]:
+        """The paths in which its change landed beside what others had added there."""
+        return () if self.last is None else self.last.both_added
 
 
 class AgentSpent(NamedTuple):
@@ -286,6 +293,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         None if run.check is None else run.check.outcome,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
+        run.landing_additions if run.landing is LandingState.LANDED else (),
     )
 
 

@@ -1,7 +1,7 @@
 """Merge on objects alone: changes into a tree, path by path, or whole trees as git merges branches."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -19,6 +19,8 @@ _REPOSITORY = "it is or was a repository of its own"
 _NOTHING: Mapping[bytes, str] = MappingProxyType({})
 _IN_THE_WAY = "another file or folder is in its place"
 _NO_RENAMES = ("-c", "merge.renames=false")
+# The kinds of git's messages on merging lines.
+_MERGING, _IN_CONTENT = b"Auto-merging", b"CONFLICT (contents)"
 _OURS, _SIDES = 2, 3
 
 
@@ -27,12 +29,16 @@ class TreeMerge:
     """The tree that git's merge of two trees makes; where they conflict, files have git's markers.
 
     ``conflicts`` are the paths, ``unmerged`` the lines of git's index for them, ``messages`` what git says.
+    ``in_content`` are the paths that conflict in their lines alone. ``both_added`` is git's merge where this
+    has what both sides added in each of its conflicts.
     """
 
     tree: str
     conflicts: tuple[bytes, ...] = ()
     unmerged: tuple[bytes, ...] = ()
     messages: tuple[str, ...] = ()
+    in_content: frozenset[bytes] = frozenset()
+    both_added: "TreeMerge | None" = None
 
     def sides(self) -> dict[bytes, dict[int, TreeEntry]]:
         """Return what each path in conflict is in the ancestor (1), in ours (2) and in theirs (3)."""
@@ -52,12 +58,17 @@ class Merged:
     left: Mapping[bytes, str]
 
 
+# What paths in conflict are to be all the same, where that is known.
+Resolver = Callable[[Repository, TreeMerge], Mapping[bytes, TreeEntry]]
+
+
 def merge_changes(
     repo: Repository,
     tree: str,
     changes: Iterable[TreePair],
     unknown: Mapping[bytes, str] = MappingProxyType({}),
     written: Collection[bytes] = frozenset(),
+    resolve: Resolver = lambda _repo, _merge: {},
 ) -> Merged:
     """Apply changes to a tree, one after the other; a path where one does not apply stays as it was.
 
@@ -65,7 +76,7 @@ def merge_changes(
     ``written`` paths, which had been brought to the changes before, is an edit of what they are.
     Raises UnusableError if an object is missing or cannot be written.
     """
-    merge = _Merge(repo, TreeStore(repo), tree)
+    merge = _Merge(repo, TreeStore(repo), tree, resolve)
     for change in changes:
         merge.apply(change, unknown, written)
     return merge.result()
@@ -87,6 +98,7 @@ class _Merge:
     repo: Repository
     trees: TreeStore
     tree: str
+    resolve: Resolver
     edits: dict[bytes, TreeEntry | None] = field(default_factory=dict)
     left: dict[bytes, str] = field(default_factory=dict)
 
@@ -110,7 +122,7 @@ class _Merge:
             elif path not in written:
                 both[path] = before, now, after
         merge = _merge_versions(self.repo, self.trees, both)
-        merged = _clean_entries(self.trees, both, merge)
+        merged = {**_clean_entries(self.trees, both, merge), **self.resolve(self.repo, merge)}
         self.edits |= merged
         self.left |= dict.fromkeys(both.keys() - merged.keys(), _OVERLAPS)
         self.left |= {
@@ -270,12 +282,15 @@ def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
     if is_clean:
         return TreeMerge(tree)
     messages: list[str] = []
+    kinds: dict[bytes, set[bytes]] = defaultdict(set)
     while count := next(fields):
-        # The paths and the kind of a message come before its text.
-        *_, text = [next(fields) for _ in range(int(count) + 2)]
+        *about, kind, text = [next(fields) for _ in range(int(count) + 2)]
         messages.append(text.decode(errors="replace").rstrip("\n"))
+        for path in about:
+            kinds[path] |= {kind} - {_MERGING}
     paths = dict.fromkeys(line.partition(b"\t")[2] for line in unmerged)
-    return TreeMerge(tree, tuple(paths), unmerged, tuple(messages))
+    in_content = frozenset(path for path in paths if kinds[path] == {_IN_CONTENT})
+    return TreeMerge(tree, tuple(paths), unmerged, tuple(messages), in_content)
 
 
 def failed_drivers(repo: Repository, merge: TreeMerge) -> dict[bytes, str]:

@@ -84,6 +84,7 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
         *_findings(checkpoint),
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
+        *_both_added(checkpoint.both_added),
         *_summary(checkpoint.summary),
         *_warnings(checkpoint),
     ]
@@ -126,6 +127,7 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         *_findings(checkpoint),
         *_account(checkpoint),
         *_since_request(checkpoint.since_request),
+        *_both_added(checkpoint.both_added),
         *(() if checkpoint.pair is not None else _summary(checkpoint.summary)),
         *_warnings(checkpoint),
     ]
@@ -282,12 +284,25 @@ def _summary(summary: Summary) -> Iterator[StyledLine]:
     yield StyledLine("  Files:", Style.HEADING)
     yield from _files(summary, "    ")
     yield StyledLine("  Snippets:", Style.HEADING)
-    for snippet in summary.snippets:
-        yield StyledLine(f"    {render_path(snippet.file)}", Style.PLACE)
-        for line in escape_controls(snippet.snippet).split("\n"):
-            yield StyledLine(f"      {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
+    yield from _snippets(summary, "    ")
     if not summary.snippets:
         yield StyledLine("    (none)", Style.FAINT)
+
+
+def _both_added(summary: Summary | None) -> Iterator[StyledLine]:
+    """Show the lines that are to land beside others."""
+    if summary is None:
+        return
+    yield StyledLine("Both added here (your lines stay above those of the task):", Style.WARNING)
+    yield from _files(summary, "  ")
+    yield from _snippets(summary, "  ")
+
+
+def _snippets(summary: Summary, indent: str) -> Iterator[StyledLine]:
+    for snippet in summary.snippets:
+        yield StyledLine(f"{indent}{render_path(snippet.file)}", Style.PLACE)
+        for line in escape_controls(snippet.snippet).split("\n"):
+            yield StyledLine(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
 
 
 def _files(summary: Summary, indent: str) -> Iterator[StyledLine]:

@@ -251,7 +251,8 @@ def landing_text(run: Run) -> str:
     """Say whether a change that was made in a worktree of its own has landed, and when, or why not."""
     match run.landing:
         case LandingState.LANDED:
-            text = f"landed {format_moment(run.landed_at or '')}".rstrip()
+            both = f", both added in {', '.join(run.landing_additions)}" if run.landing_additions else ""
+            text = clean_line(f"landed {format_moment(run.landed_at or '')}".rstrip() + both, 1000)
         case LandingState.BLOCKED:
             text = "blocked"
         case _:

@@ -183,6 +183,12 @@ class LandingConfig(Section):
         limits=(0, 20),
         stricter="lower",
     )
+    additions: Literal["keep", "ask"] = key(
+        "keep",
+        "whether lines that you and a task both added in one place land once the check passes, or you are "
+        "asked",
+        stricter="higher",
+    )
 
 
 class ClusterConfig(Section):

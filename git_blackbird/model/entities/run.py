@@ -179,6 +179,7 @@ class RunFields(Record):
     commit is to go to, "HEAD" if none. ``landing_trees`` are the user's worktree before and after it landed,
     or was to; ``landing_reason`` says why it did not, ``landing_check`` what the check said of the merged
     tree.
+    ``landing_additions`` are the paths where both sides had added lines, and it has, or was to have, both.
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``turn``: when its task was first sent back by a landing: those sent back later land after it.
     ``landing_begun``: some of its files may be written, and not all are known to be.
@@ -274,6 +275,7 @@ class RunFields(Record):
     landing_trees: dict[str, ObjectId] | None = None
     landing_reason: str | None = None
     landing_check: CheckResult | None = None
+    landing_additions: tuple[str, ...] = ()
     landing_begun: bool | None = None
     turn: str | None = None
     review_comments: tuple[ReviewComment, ...] = ()

@@ -99,7 +99,8 @@ class Checkpoint:
     person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
     ``options``: those of the command. ``behind``: how many other decisions wait. ``edited``: paths that a
     person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
-    conflicts are not resolved. ``worktree``: where the task's own worktree is now.
+    conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
+    the user's worktree. ``worktree``: where the task's own worktree is now.
     """
 
     task: Task
@@ -121,6 +122,7 @@ class Checkpoint:
     behind: int = 0
     edited: tuple[str, ...] = ()
     conflict: str | None = None
+    both_added: Summary | None = None
     worktree: str | None = None
 
     def with_shown(self, reply: T) -> T:

@@ -286,6 +286,7 @@ PROTECTING = {
     "check.maxRounds": (20, 0),
     "worktree.setupSeconds": (3600, 60),
     "landing.maxRounds": (20, 0),
+    "landing.additions": ("keep", "ask"),
     "reviews.mode": ("off", "parallel"),
     "reviews.maxIterations": (20, 2),
     "reviews.timeoutSeconds": (3600, 60),

@@ -5,13 +5,17 @@ from functools import partial
 
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.landing import (
     AGAIN,
     UNSTEADY,
     ChangeGoneError,
     Landing,
     StaleLandingError,
+    additions_in,
+    are_additions_shown,
     block_on_other_branch,
+    both_added_text,
     land,
     merge_change,
     remove_place,
@@ -19,6 +23,7 @@ from git_blackbird.controller.decisions.landing import (
     take_missing_snapshot,
 )
 from git_blackbird.controller.decisions.sent_back import (
+    NO_FACTS,
     block,
     check_reason,
     conflict_reason,
@@ -33,9 +38,10 @@ from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.write_back import listed
+from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.run import LandingState, Run
+from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.rules.checks import (
     RED_BASE,
     CheckFollowUp,
@@ -136,13 +142,42 @@ def _finish(
     if check is not None:
         follow_up = after_merged_check(check, run)
         if follow_up is CheckFollowUp.FIX:
-            return send_back(workspace, run, check_reason(check), landing.pair)
+            return _send_back_failed(workspace, run, landing, check)
         if follow_up is CheckFollowUp.ASK:
-            return block(workspace, run, _why_asked(check), check)
+            return _ask(workspace, run, landing, _why_asked(check), RunFields(landing_check=check))
+    if not _may_keep_additions(workspace, check) and not are_additions_shown(workspace, run, landing):
+        return _ask(workspace, run, landing)
     return land(workspace, state, action.task, run, landing)
+
+
+def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: CheckResult) -> LandingEnded:
+    """Send back what fails the check; where both sides added lines, as the conflict that git made of them."""
+    conflict = landing.merge.both_added
+    if conflict is None:
+        return send_back(workspace, run, check_reason(check), landing.pair)
+    reason = conflict_reason(workspace, conflict)
+    reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
+    return send_back(workspace, run, reason, TreePair(landing.now, conflict.tree))
 
 
 def _why_asked(check: CheckResult) -> str:
     if check.outcome is CheckOutcome.BROKEN:
         return f"the check of the merged files is broken: {check.reason}"
     return RED_BASE
+
+
+def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool:
+    """Whether what both sides added lands without a person."""
+    is_passed = check is not None and check.outcome is CheckOutcome.PASSED
+    return is_passed and workspace.config.landing.additions == "keep"
+
+
+def _ask(
+    workspace: Workspace, run: Run, landing: Landing, red: str | None = None, facts: RunFields = NO_FACTS
+) -> LandingEnded:
+    """Leave a landing to a person, who is shown what both sides added."""
+    additions = additions_in(run, landing)
+    both = both_added_text(additions) if additions else None
+    shown = RunFields(landing_trees=landing.pair._asdict(), landing_additions=additions)
+    known = facts.with_fields(shown) if additions else facts
+    return block(workspace, run, "; ".join(filter(None, (both, red))), known)

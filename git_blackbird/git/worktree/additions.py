@@ -1,0 +1,204 @@
+"""Conflicts in which both sides only added lines in the same place: the merge has both, whole.
+
+Git takes such lines for a conflict because it cannot know their order.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.repository import Repository, using_objects
+from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
+from git_blackbird.git.worktree.attributes import UNSPECIFIED, attributes_of, merge_drivers
+from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.merging import TreeMerge
+
+_MAX_BYTES = 1024 * 1024
+_SMALLEST_MARKER, _LONGEST_MARKER = 7, 1000
+# One status stands for all numbers of conflicts from here on.
+_MOST_COUNTED = 127
+_MARKERS = re.compile(rb"<+|\|+|=+|>+")
+_LOCK_FILE = re.compile(
+    rb"(?:.*[.-]lock(?:b|file)?(?:\.[^/.]+)?|go\.sum|npm-shrinkwrap\.json|package\.resolved)", re.IGNORECASE
+)
+# What a line names is before its first "=", "(" or ":", as in ``def total(``, ``"port":``.
+_END_OF_NAME = re.compile(r"[=(]|:(?=\s|$)|(?<=[\"'`]):")
+_START_OF_NAME = re.compile(r"\W*")
+# Annotations, whose next line names something, and an ``end``.
+_NAMELESS = re.compile(r"@|#\[|end[,;)]?$")
+
+
+class _Hunk(NamedTuple):
+    """The lines of one conflict, and the first one below it that is not blank."""
+
+    ours: str
+    base: str
+    theirs: str
+    below: str
+
+
+_Rule = Callable[[_Hunk], str | None]
+_Contents = tuple[bytes, bytes, bytes]
+
+
+def with_additions(repo: Repository, merge: TreeMerge) -> TreeMerge:
+    """Return a merge that has our additions and below them theirs; the same where that is not all there is.
+
+    Every conflict has to be one in which both sides only added lines to a file that was there. Raises
+    UnusableError.
+    """
+    kept = _resolved(repo, merge, _both) if merge.conflicts else {}
+    if len(kept) < len(merge.conflicts) or not kept:
+        return merge
+    return TreeMerge(TreeStore(repo).edited(merge.tree, kept), both_added=merge)
+
+
+def resolve_additions(repo: Repository, merge: TreeMerge) -> dict[bytes, TreeEntry]:
+    """Resolve conflicts of a merge that takes a change back, or brings it back.
+
+    What one side removes goes where the other still has it once and whole, and that side's additions above
+    and below it stay.
+    Raises UnusableError.
+    """
+    return _resolved(repo, merge, lambda hunk: _apart(hunk) if hunk.base else _both(hunk))
+
+
+def _both(hunk: _Hunk) -> str | None:
+    """Return our lines and below them theirs; None where these two may not stand together.
+
+    They begin in the same column, and no two lines in it name the same. Above a closing bracket, ours ends as
+    an item of a list does.
+    """
+    if hunk.base:
+        return None
+    ours, theirs = (_Block.of(lines) for lines in (hunk.ours, hunk.theirs))
+    if not ours.is_upright or not theirs.is_upright or ours.column != theirs.column:
+        return None
+    if not ours.names.isdisjoint(theirs.names):
+        return None
+    if hunk.below.strip()[:1] in {")", "]", "}"} and hunk.ours.rstrip()[-1:] not in {",", ";", "}"}:
+        return None
+    return hunk.ours + hunk.theirs
+
+
+class _Block(NamedTuple):
+    """Lines that were added: the column of the outermost, what these name, and whether it begins with one."""
+
+    column: int
+    names: frozenset[str]
+    is_upright: bool
+
+    @classmethod
+    def of(cls, text: str) -> "_Block":
+        lines = [line.expandtabs() for line in text.split("\n") if line.strip()]
+        columns = [len(line) - len(line.lstrip()) for line in lines]
+        column = min(columns, default=0)
+        outermost = (line for line, at in zip(lines, columns, strict=True) if at == column)
+        names = frozenset(filter(None, map(_name, outermost)))
+        return cls(column, names, columns[:1] in ([column], []))
+
+
+def _name(line: str) -> str:
+    """Return the words that say what a line is about; none for brackets and the like."""
+    text = line.strip()
+    if _NAMELESS.match(text):
+        return ""
+    start = _START_OF_NAME.match(text)
+    named = _END_OF_NAME.split(text[start.end() if start else 0 :], maxsplit=1)[0]
+    return " ".join(re.findall(r"\w+", named))
+
+
+def _apart(hunk: _Hunk) -> str | None:
+    """Return what one side added around lines that the other removed; None where it is not only that."""
+    if hunk.ours and hunk.theirs:
+        return None
+    there, wanted = (f"\n{lines}" for lines in (hunk.ours or hunk.theirs, hunk.base))
+    at = there.find(wanted)
+    if at < 0 or there.find(wanted, at + 1) >= 0:
+        return None
+    return there[1 : at + 1] + there[at + len(wanted) :]
+
+
+def _resolved(repo: Repository, merge: TreeMerge, rule: _Rule) -> dict[bytes, TreeEntry]:
+    """Return what those of the conflicting files are in which every conflict goes by the rule."""
+    trees, found = TreeStore(repo), dict[bytes, TreeEntry]()
+    for path, contents in _texts(repo, trees, merge).items():
+        entry, text = trees.entry(merge.tree, path), _merged(repo, contents, rule)
+        if entry is not None and text is not None:
+            with using_objects(repo):
+                found[path] = TreeEntry(entry.mode, str(trees.objects.create_blob(text)))
+    return found
+
+
+def _texts(repo: Repository, trees: TreeStore, merge: TreeMerge) -> dict[bytes, _Contents]:
+    """Return the ancestor, ours and theirs of the files in conflict that git merges line by line.
+
+    Lock files are left out: their lines belong together. So is what a filter makes of a file.
+    """
+    sides = merge.sides()
+    candidates = (path for path in merge.in_content if not _LOCK_FILE.fullmatch(path.rpartition(b"/")[2]))
+    found = {path: contents for path in candidates if (contents := _contents(trees, sides[path]))}
+    filters = attributes_of(repo, found, "filter")
+    special = merge_drivers(repo, found).keys() | {
+        path for path, value in filters.items() if value != UNSPECIFIED
+    }
+    return {path: contents for path, contents in found.items() if path not in special}
+
+
+def _contents(trees: TreeStore, sides: Mapping[int, TreeEntry]) -> _Contents | None:
+    """Return three texts of bounded size; None where it is another thing."""
+    if len(sides) != 3 or not {entry.mode for entry in sides.values()} <= {REGULAR, EXECUTABLE}:
+        return None
+    try:
+        base, ours, theirs = (trees.content(sides[stage].oid, _MAX_BYTES) for stage in (1, 2, 3))
+    except UnusableError:  # then it is a conflict
+        return None
+    return None if b"\0" in base + ours + theirs else (base, ours, theirs)
+
+
+def _merged(repo: Repository, contents: _Contents, rule: _Rule) -> bytes | None:
+    """Merge three files by a rule for conflicts; None where one does not go by it, or git finds none."""
+    longest = max((len(run) for each in contents for run in _MARKERS.findall(each)), default=0)
+    size = max(_SMALLEST_MARKER, longest + 1)
+    if size > _LONGEST_MARKER:
+        return None
+    code, merged = _merge_files(repo, contents, size)
+    clean, *rest = _pattern(size).split(merged.decode(errors="surrogateescape"))
+    hunks = list(zip(*[iter(rest)] * 4, strict=True))
+    if not hunks or code != min(len(hunks), _MOST_COUNTED):
+        return None
+    pieces = [clean]
+    for ours, base, theirs, after in hunks:
+        piece = rule(_Hunk(ours, base, theirs, _first_line(after)))
+        if piece is None:
+            return None
+        pieces += [piece, after]
+    return "".join(pieces).encode(errors="surrogateescape")
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.split("\n") if line.strip()), "")
+
+
+def _merge_files(repo: Repository, contents: _Contents, size: int) -> tuple[int, bytes]:
+    """Return git's status, which is the number of conflicts, and the lines with markers of this size."""
+    with private_folder(repo, "merge") as folder:
+        base, ours, theirs = (Path(folder, name) for name in ("base", "ours", "theirs"))
+        for file, content in zip((base, ours, theirs), contents, strict=True):
+            file.write_bytes(content)
+        labels = ("-L", ours.name, "-L", base.name, "-L", theirs.name)
+        command = ("merge-file", "--quiet", "--diff3", f"--marker-size={size}", *labels)
+        completed = repo.git(*command, *operands(*map(str, (ours, base, theirs))), check=False)
+        return completed.code, ours.read_bytes()
+
+
+def _pattern(size: int) -> re.Pattern[str]:
+    """Match a conflict with markers of this size."""
+    ours, base, theirs = (
+        rf"^{re.escape(sign * size)} {name}\r?\n"
+        for sign, name in (("<", "ours"), ("|", "base"), (">", "theirs"))
+    )
+    return re.compile(rf"{ours}(.*?){base}(.*?)^{'=' * size}\r?\n(.*?){theirs}", re.MULTILINE | re.DOTALL)
