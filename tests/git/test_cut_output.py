@@ -34,7 +34,8 @@ from git_blackbird.git.worktree.linked import unmerged_paths
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
-from git_blackbird.git.worktree.snapshot import take_snapshot
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.submodules import uncommitted
 from git_blackbird.model.entities.change import TreePair
 from tests.git.support import HIDDEN, LIMITS, found, script
 from tests.support import Prepared, commit, git, write
@@ -154,7 +155,7 @@ def ignored(repo: Repository) -> object:
 
 
 def submodules(repo: Repository) -> object:
-    return changes.submodule_states(repo, 60)
+    return uncommitted(repo, SnapshotLimits())
 
 
 def settings(repo: Repository) -> object:
@@ -207,7 +208,6 @@ CASES = {
     "unfiltered_diff": Case(whole_diff, "--numstat", NUL, 1),
     "text of a hidden file": Case(whole_diff, "--text", size=1),
     "submodules": Case(submodules, "ls-files", NUL, 1),
-    "submodule_states": Case(submodules, "status", NUL, 1),
     "status of a snapshot": Case(snapshot_from_nothing, "status", NUL, 1),
     "flags of a snapshot": Case(snapshot_from_nothing, "ls-files", NUL, 1),
     "tree of a snapshot": Case(snapshot_from_nothing, "write-tree"),

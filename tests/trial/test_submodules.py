@@ -33,7 +33,10 @@ def work(trial: Trial, script: str) -> str:
 
 def test_edits_inside_a_submodule_are_named(trial: Trial) -> None:
     said = work(trial, 'echo agent >>vendor/x/file; echo new >"vendor/it\'s ü/new"; echo own >own.txt')
-    lines = "submodule vendor/it's ü: modified content\n", "submodule vendor/x: modified content\n"
+    lines = (
+        "submodule vendor/it's ü: modified content (new)\n",
+        "submodule vendor/x: modified content (file)\n",
+    )
     assert f"{HEADING}  {lines[0]}  {lines[1]}" in said
     (record,) = trial.records("a")
     assert record["review_summary"]["files"] == ["own.txt"]
@@ -46,15 +49,21 @@ def test_a_new_commit_and_edits_over_it(trial: Trial) -> None:
     identity = "-c user.name=A -c user.email=a@example.com"
     work(trial, f"cd vendor/x; echo agent >>file; git {identity} commit -q -a -m agent; echo more >>file")
     (record,) = trial.records("a")
-    assert record["review_summary"]["submodules"] == [{"path": "vendor/x", "commits": True, "content": True}]
-    assert "submodule vendor/x: new commits, modified content\n" in trial.expect(0, "runs", "a", record["id"])
+    assert record["review_summary"]["submodules"] == [
+        {"path": "vendor/x", "commits": True, "content": True, "files": ["file"], "more_files": 0}
+    ]
+    assert "submodule vendor/x: new commits, modified content (file)\n" in trial.expect(
+        0, "runs", "a", record["id"]
+    )
 
 
 def test_edits_of_mine_from_before_are_not_the_runs(trial: Trial) -> None:
     write(trial.repo, {"vendor/x/file": "mine\n", "still/file": "mine\n", "still/new": "mine\n"})
     work(trial, "echo agent >>vendor/x/file")
     (record,) = trial.records("a")
-    assert record["review_summary"]["submodules"] == [{"path": "vendor/x", "commits": False, "content": True}]
+    assert record["review_summary"]["submodules"] == [
+        {"path": "vendor/x", "commits": False, "content": True, "files": ["file"], "more_files": 0}
+    ]
     assert "2 files" not in trial.expect(0, "runs", "a", record["id"])
 
 
@@ -62,7 +71,7 @@ def test_several_runs_are_told_together(trial: Trial) -> None:
     work(trial, "echo agent >>vendor/x/file; echo own >own.txt")
     trial.command("echo again >>own.txt")
     trial.expect(0, "decide", "a", "--request-changes", "-m", "again")
-    assert f"{HEADING}  submodule vendor/x: modified content\n" in trial.expect(3, "execute", stdin="")
+    assert f"{HEADING}  submodule vendor/x: modified content (file)\n" in trial.expect(3, "execute", stdin="")
 
 
 def test_a_broken_submodule_stops_nothing(trial: Trial) -> None:

@@ -10,11 +10,12 @@ from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
-from git_blackbird.git.worktree.changes import Carrier, files_before, submodule_states
+from git_blackbird.git.worktree.changes import Carrier, files_before
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.obstacles import Present, add_ignored
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
+from git_blackbird.git.worktree.submodules import Uncommitted, uncommitted
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
@@ -24,13 +25,10 @@ from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 
 
-def submodules(workspace: Workspace) -> dict[str, str]:
-    """Return digests of uncommitted content in submodules; empty if it cannot be read.
-
-    Raises GitStoppedError.
-    """
+def submodules(workspace: Workspace) -> dict[str, Uncommitted]:
+    """Return what is not committed in submodules; empty if it cannot be read. Raises GitStoppedError."""
     try:
-        return submodule_states(workspace.repo, float(workspace.config.snapshot.timeout_seconds))
+        return uncommitted(workspace.repo, limits_of(workspace))
     except GitStoppedError:
         raise
     except BlackbirdError:
@@ -44,7 +42,7 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
     Raises SnapshotError, or UnusableError for a repository that cannot be read.
     """
-    return take_snapshot(workspace.repo, limits=_limits(workspace), hidden=HIDDEN, since=since)
+    return take_snapshot(workspace.repo, limits=limits_of(workspace), hidden=HIDDEN, since=since)
 
 
 def look_at(
@@ -60,12 +58,13 @@ def look_at(
 def know_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
     """Return the snapshot of a worktree just made from ``tree`` if it needs no look, or prepare for one."""
     try:
-        return know_checkout(workspace.repo, tree, limits=_limits(workspace), hidden=HIDDEN)
+        return know_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
     except UnusableError:  # the snapshot says it
         return None
 
 
-def _limits(workspace: Workspace) -> SnapshotLimits:
+def limits_of(workspace: Workspace) -> SnapshotLimits:
+    """Return the limits of snapshots that are configured."""
     return SnapshotLimits(
         timeout_seconds=float(workspace.config.snapshot.timeout_seconds),
         max_untracked_bytes=workspace.config.snapshot.max_untracked_bytes,
@@ -195,9 +194,9 @@ def beside_change(runs: Iterable[Run]) -> Summary:
     joined: dict[str, SubmoduleChange] = {}
     for change in (change for summary in summaries for change in summary.submodules):
         known = joined.get(change.path, change)
-        joined[change.path] = SubmoduleChange(
-            path=change.path, commits=change.commits or known.commits, content=change.content or known.content
-        )
+        newest = change if change.content else known
+        commits = change.commits or known.commits
+        joined[change.path] = newest.updated(SubmoduleChange(path=change.path, commits=commits))
     submodules = tuple(joined[path] for path in sorted(joined))
     last = summaries[-1] if summaries else Summary()
     return Summary(

@@ -24,9 +24,10 @@ from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolve
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import compose_change, submodule_changes
+from git_blackbird.git.worktree.changes import compose_change
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult

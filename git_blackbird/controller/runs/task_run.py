@@ -69,7 +69,8 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
             base = await run_in_thread(lambda: snapshot(context.workspace))
         name_left_out(context.ui, context.left_out, base.left_out)
         inside = await run_in_thread(lambda: submodules(context.workspace))
-    before = RunFields(head_log=size, base_submodules=inside or None)
+    digests = {path: state.digest for path, state in inside.items()}
+    before = RunFields(head_log=size, base_submodules=digests or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
         _hold(context.workspace, context.ui, initial_run),

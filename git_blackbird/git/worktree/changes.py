@@ -1,7 +1,6 @@
 """Compare snapshots: paths, submodules, the change of several runs, moves of HEAD, the diff for people."""
 
 import contextlib
-import hashlib
 import os
 import signal
 import subprocess
@@ -11,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from git_blackbird.git.core.config import is_in_pager, page, pager_command
-from git_blackbird.git.core.output import Completed, texts
-from git_blackbird.git.core.process import operands, revisions, run_git
-from git_blackbird.git.core.repository import ALONE, Repository
+from git_blackbird.git.core.output import Completed
+from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
-from git_blackbird.model.entities.change import SubmoduleChange, TreePair
+from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.commits import HeadMove
 
 _SKEW_NANOSECONDS = 2_000_000_000
@@ -332,74 +331,6 @@ class Carrier:
         if commit is None:
             return self._empty
         return self._trees.without(tree_of(self._repo, commit), self._hidden)
-
-
-_QUIET = "--no-optional-locks"
-_STATUS = ("status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none")
-# The number of fields before the path in a line of that status, by its first letter.
-_FIELDS = {"1": 8, "u": 10, "?": 1}
-_MODE = f"{SUBMODULE:o} "
-
-
-def submodule_states(repo: Repository, seconds: float) -> dict[str, str]:
-    """Return a digest of the uncommitted changes in each submodule that has any.
-
-    A repository without ``.gitmodules`` costs nothing. Raises GitError, and GitTimeoutError if one of the two
-    git commands takes longer than ``seconds``.
-    """
-    if not os.path.lexists(repo.top / ".gitmodules"):
-        return {}
-    listed = repo.git("ls-files", "-z", "-s", timeout=seconds).records(list)
-    paths = [line.partition(b"\t")[2] for line in listed if line.startswith(_MODE.encode())]
-    if not paths:
-        return {}
-    command = (_QUIET, "--literal-pathspecs", *_STATUS, *operands(*map(os.fsdecode, paths)))
-    output = repo.git(*command, timeout=seconds)
-    dirty = [path for path, facts in output.records(_entries) if facts.startswith("S") and facts[2:] != ".."]
-    return {path: _digest(repo, path, seconds) for path in dirty}
-
-
-def _entries(records: list[bytes]) -> list[tuple[str, str]]:
-    """Return each path of a status with the letters on its submodule."""
-    # The number of stashes, if the user wants it, stands behind a `#`.
-    items = (item for item in texts(records) if item[0] != "#")
-    parts = (item.split(" ", _FIELDS[item[0]]) for item in items)
-    return [(path, facts[2] if len(facts) > 2 else "") for *facts, path in parts]
-
-
-def _digest(repo: Repository, path: str, seconds: float) -> str:
-    top = repo.top / path
-    # A folder that is no repository any more must not be taken for the one around it.
-    environ = {**repo.git_environ, "GIT_CEILING_DIRECTORIES": os.fspath(top.parent)}
-    output = run_git([*ALONE, _QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds)
-    digest = hashlib.sha256(output.whole(b"\0"))
-    for inner, _ in output.records(_entries):
-        # Without reading a file: this changes with its content.
-        try:
-            status = (top / inner).lstat()
-        except OSError:
-            digest.update(b"-")
-        else:
-            digest.update(b"%d %d " % (status.st_mtime_ns, status.st_size))
-            digest.update(b"%d %d" % (status.st_mode, status.st_ino))
-    return digest.hexdigest()[:16]
-
-
-def submodule_changes(
-    repo: Repository, pair: TreePair, before: Mapping[str, str], after: Mapping[str, str]
-) -> tuple[SubmoduleChange, ...]:
-    """List the submodules that a change moved to another commit, or in which it left changes.
-
-    ``before`` and ``after`` are the states at its ends. Raises UnusableError.
-    """
-    moved = {os.fsdecode(path) for path, sides in submodule_sides(TreeStore(repo), pair) if None not in sides}
-    edited = {path for path in after if after[path] != before.get(path)}
-    return tuple(
-        SubmoduleChange(
-            path=os.fsencode(path).decode(errors="replace"), commits=path in moved, content=path in edited
-        )
-        for path in sorted(moved | edited)
-    )
 
 
 def submodule_sides(

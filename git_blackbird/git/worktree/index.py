@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import Edits, TreeEntry, TreeStore
+from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.model.base.system import describe
 
 PATIENCE_SECONDS = 3.0
@@ -209,6 +209,13 @@ def may_have_attributes(index: Path) -> bool:
     return int.from_bytes(content[4:8]) > 3 or b".gitattributes" in content
 
 
+def may_have_submodules(index: Path) -> bool:
+    """Whether an index may have an entry with the mode of a submodule. Raises OSError."""
+    content = index.read_bytes()
+    # The entries of a split index are in another file.
+    return SUBMODULE.to_bytes(4) in content or b"link" in content
+
+
 def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
     import pygit2  # noqa: PLC0415 - loaded by now
@@ -250,7 +257,7 @@ QUIET_OPTIONS = (
     "core.safecrlf=false",
 )
 _STALE_SECONDS = 24 * 3600
-_WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes"})
+_WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule"})
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20

@@ -1,5 +1,6 @@
 """Record the worktree as a tree, in a private index that the next snapshot goes on with."""
 
+import contextlib
 import os
 import re
 import stat
@@ -82,12 +83,25 @@ def take_snapshot(
     references and files of the user stay unchanged. Raises SnapshotError, or UnusableError for a repository
     that cannot be read.
     """
+    with _builder(repo, limits, hidden) as builder:
+        return builder.run(since)
+
+
+def take_all_names(repo: Repository, limits: SnapshotLimits) -> Snapshot:
+    """Record a worktree with what no change may have, too. Raises as ``take_snapshot`` does."""
+    with _builder(repo, limits, ()) as builder:
+        state, work = builder.updated()
+        return Snapshot(state.tree, tuple(work.left_out))
+
+
+@contextlib.contextmanager
+def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) -> Iterator["SnapshotBuilder"]:
+    """Return what takes a snapshot, and convert errors in the block to SnapshotError."""
     trees = TreeStore(repo)
     try:
         with private_folder(repo, "snapshot") as folder:
             index = take_kept_index(repo, folder, _settings(limits, hidden))
-            builder = SnapshotBuilder(trees, index, limits, tuple(os.fsencode(name) for name in hidden))
-            return builder.run(since)
+            yield SnapshotBuilder(trees, index, limits, tuple(os.fsencode(name) for name in hidden))
     except (SnapshotError, GitStoppedError):
         raise
     except GitTimeoutError as error:

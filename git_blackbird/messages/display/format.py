@@ -332,6 +332,9 @@ def submodule_lines(summary: Summary) -> list[str]:
     for submodule in summary.submodules:
         news = {"new commits": submodule.commits, "modified content": submodule.content}
         what = ", ".join(text for text, is_so in news.items() if is_so)
+        if submodule.files:
+            more = f" and {submodule.more_files} more" if submodule.more_files else ""
+            what += f" ({', '.join(map(render_path, submodule.files))}{more})"
         lines.append(f"submodule {render_path(submodule.path)}: {what}")
     return lines
 

@@ -15,6 +15,7 @@ MAX_SNIPPET_LINES = 20
 MAX_SNIPPET_BYTES = 800
 MAX_CHANGES = 1000
 MAX_OUTSIDE = 200
+MAX_SUBMODULE_FILES = 25
 
 
 class FileStatus(StrEnum):
@@ -109,11 +110,16 @@ class SwitchedBranch(Record):
 
 
 class SubmoduleChange(Record):
-    """A submodule that a run moved to another commit, or in which it left something uncommitted."""
+    """A submodule that a run moved to another commit, or in which it left something uncommitted.
+
+    ``files`` are the first paths in it that are not committed, ``more_files`` how many others there are.
+    """
 
     path: str
     commits: bool = False
     content: bool = False
+    files: tuple[str, ...] = ()
+    more_files: int = 0
 
 
 class Summary(Record):

@@ -1,0 +1,126 @@
+"""A repository inside a worktree, read without its configuration: an agent may have written that."""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from git_blackbird.git.core.config import read_config
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.index import copy_index, private_folder, writing
+
+REMOTES = "refs/remotes/"
+_ID = re.compile(rb"[0-9a-f]{40}")
+_LINK = b"gitdir: "
+_SYMBOLIC = b"ref: "
+_PACKED = re.compile(rb"^([0-9a-f]{40}) (\S+)$", re.MULTILINE)
+# What a file system can keep of a file is the same for all that is on it.
+_OF_FILE_SYSTEM = ("core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks")
+
+
+def at_place(repo: Repository, git_dir: Path, top: Path) -> Repository:
+    """Return another repository for the git commands of this call."""
+    return replace(repo, top=top, git_dir=git_dir, common_dir=git_dir, config_memo={})
+
+
+@contextlib.contextmanager
+def view_of(outer: Repository, git_dir: Path, top: Path | None, *others: Path) -> Iterator[Repository]:
+    """Return a repository of our own that has what is in another, but no configuration, hooks or rules.
+
+    That is its objects, and those of ``others``, its HEAD and its index. ``top`` are the files that it is
+    about, if any. What is written to it is gone after the block. Raises UnusableError.
+    """
+    with private_folder(outer, "submodule") as folder:
+        with writing(folder):
+            _fill(folder, git_dir, (git_dir, *others))
+            (folder / "config").write_text(_config(outer))
+        yield at_place(outer, folder, top or folder)
+
+
+def _fill(folder: Path, git_dir: Path, sources: Sequence[Path]) -> None:
+    (folder / "objects" / "info").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    objects = (bytes(_common(source) / "objects") for source in sources)
+    (folder / "objects" / "info" / "alternates").write_bytes(b"".join(each + b"\n" for each in objects))
+    (folder / "HEAD").write_text(f"{_head(git_dir) or 'ref: refs/heads/none'}\n")
+    for index in (git_dir / "index", *git_dir.glob("sharedindex.*")):
+        if index.is_file():
+            copy_index(index, folder / index.name)
+    shallow = _common(git_dir) / "shallow"
+    if shallow.is_file():
+        shutil.copyfile(shallow, folder / "shallow")
+
+
+def _config(outer: Repository) -> str:
+    values = {value.key: value.value for value in read_config(outer) if value.key in _OF_FILE_SYSTEM}
+    lines = "".join(f"\t{key.removeprefix('core.')} = {value}\n" for key, value in sorted(values.items()))
+    return f"[core]\n\trepositoryformatversion = 0\n{lines}"
+
+
+def find_git_dir(top: Path) -> Path | None:
+    """Return the git directory of a folder that is the top of a worktree; None for any other."""
+    place = top / ".git"
+    if not place.is_dir():
+        text = _read(place)
+        if not text.startswith(_LINK):
+            return None
+        place = top / os.fsdecode(text.removeprefix(_LINK).rstrip(b"\n"))
+    place = Path(os.path.realpath(place))
+    return place if is_git_dir(place) else None
+
+
+def is_git_dir(folder: Path) -> bool:
+    """Whether a folder has what makes it a git directory."""
+    return (folder / "HEAD").is_file() and (_common(folder) / "objects").is_dir()
+
+
+def _common(git_dir: Path) -> Path:
+    return git_dir / os.fsdecode(_read(git_dir / "commondir").rstrip(b"\n"))
+
+
+def module_dirs(folder: Path) -> list[Path]:
+    """List the git directories of submodules, and of theirs, below the folder that git has for them."""
+    heads = folder.rglob("HEAD") if folder.is_dir() else ()
+    return sorted(head.parent for head in heads if is_git_dir(head.parent))
+
+
+def _head(git_dir: Path) -> str | None:
+    """Return the commit that HEAD is at; None before the first one."""
+    text = _read(git_dir / "HEAD")
+    if text.startswith(_SYMBOLIC):
+        return references(git_dir).get(os.fsdecode(text.removeprefix(_SYMBOLIC).strip()))
+    return _id_in(text)
+
+
+def references(git_dir: Path) -> dict[str, str]:
+    """Return all references, HEADs included, that are at an object."""
+    common = _common(git_dir)
+    packed = _PACKED.findall(_read(common / "packed-refs"))
+    found = {os.fsdecode(name): oid.decode() for oid, name in packed}
+    loose = (*git_dir.glob("*HEAD"), *common.glob("worktrees/*/HEAD"), *common.glob("refs/**/*"))
+    for place in loose:
+        oid = _id_in(_read(place))
+        if oid is not None and place.name != "FETCH_HEAD":
+            found[os.path.relpath(place, common if place.is_relative_to(common) else git_dir)] = oid
+    return found
+
+
+def logged_ids(git_dir: Path) -> set[str]:
+    """Return what the logs of references name, but for those of other repositories."""
+    common = _common(git_dir)
+    logs = (*common.glob("logs/**/*"), *common.glob("worktrees/*/logs/**/*"))
+    own = (place for place in logs if not os.path.relpath(place, common / "logs").startswith(REMOTES))
+    return {oid.decode() for place in own for oid in _ID.findall(_read(place))}
+
+
+def _id_in(text: bytes) -> str | None:
+    found = _ID.match(text)
+    return None if found is None else found[0].decode()
+
+
+def _read(place: Path) -> bytes:
+    """Return what is in a file; nothing where there is none, or something else that may never end."""
+    return place.read_bytes() if place.is_file() else b""

@@ -1,0 +1,273 @@
+"""What is in the submodules of a worktree and nowhere else."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.output import texts
+from git_blackbird.git.core.process import GitStoppedError, name_lines
+from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore
+from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.index import may_have_submodules, writing
+from git_blackbird.git.worktree.inner import (
+    REMOTES,
+    at_place,
+    find_git_dir,
+    is_git_dir,
+    logged_ids,
+    module_dirs,
+    references,
+    view_of,
+)
+from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.remote_refs import fetch_checked
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_all_names
+from git_blackbird.model.base.system import describe
+from git_blackbird.model.entities.change import MAX_SUBMODULE_FILES, SubmoduleChange, TreePair
+
+if TYPE_CHECKING:
+    import pygit2
+
+MODULES = "modules"
+"""The folder of a git directory with those of submodules."""
+
+_MODE = f"{SUBMODULE:o} "
+_NAMED = 5
+_WAY_OUT = "then `git blackbird worktrees prune`"
+
+
+class Uncommitted(NamedTuple):
+    """What a submodule of a worktree has that is in none of its commits.
+
+    ``digest`` is another one for other content. ``files`` are paths below its folder; of one that cannot be
+    read, an empty path. ``is_nested`` if a whole repository is in the worktree, as one that git did not clone
+    for a submodule: then its commits are nowhere else either.
+    """
+
+    digest: str
+    files: tuple[str, ...]
+    is_nested: bool = False
+
+
+_UNREADABLE = Uncommitted("unreadable", ("",))
+
+
+class NewCommits(NamedTuple):
+    """Commits of a submodule in a task's worktree that are to be kept in the user's own ``home`` of it."""
+
+    git_dir: Path
+    home: Path
+    commits: tuple[str, ...]
+
+
+def submodule_commits(repo: Repository, seconds: float | None = None) -> dict[str, str]:
+    """Return the commit of each submodule that is in the index. Raises GitError, GitTimeoutError."""
+    try:
+        if not may_have_submodules(repo.index):
+            return {}
+    except FileNotFoundError:
+        return {}
+    listed = repo.git("ls-files", "-z", "-s", timeout=seconds).records(texts)
+    entries = (line.partition("\t") for line in listed if line.startswith(_MODE))
+    return {path: facts.split(" ")[1] for facts, _, path in entries}
+
+
+def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitted]:
+    """Return what is not committed in each submodule that has any such thing, or is a whole repository.
+
+    What is in its own submodules counts. Without submodules no process is started. Raises GitError.
+    """
+    top = Path(os.path.realpath(repo.top))
+    paths = submodule_commits(repo, limits.timeout_seconds)
+    # What a link leads to is elsewhere.
+    folders = (path for path in paths if (top / path).is_dir() and _is_itself(top / path))
+    states = {path: _state(repo, top / path, limits) for path in folders}
+    return {path: state for path, state in states.items() if state.files or state.is_nested}
+
+
+def _state(repo: Repository, top: Path, limits: SnapshotLimits) -> Uncommitted:
+    try:
+        git_dir = find_git_dir(top)
+        return _files_in(top) if git_dir is None else _edited(repo, top, git_dir, limits)
+    except GitStoppedError:
+        raise
+    except (UnusableError, OSError):
+        return _UNREADABLE
+
+
+def _is_itself(folder: Path) -> bool:
+    return os.path.realpath(folder) == os.fspath(folder)
+
+
+def _files_in(top: Path) -> Uncommitted:
+    """Return what is in a folder that is no repository."""
+    files = tuple(sorted(_files_below(top)))
+    return Uncommitted(_digest(_signature(top / name) for name in files), files)
+
+
+def _edited(repo: Repository, top: Path, git_dir: Path, limits: SnapshotLimits) -> Uncommitted:
+    with view_of(repo, git_dir, top) as view:
+        trees, taken = TreeStore(view), take_all_names(view, limits)
+        changed = set(map(os.fsdecode, trees.changed_paths(_head_tree(view, trees), taken.tree)))
+        below = uncommitted(view, limits)
+    changed.update(skipped.path for skipped in taken.left_out)
+    changed.update(f"{path}/{name}" for path, state in below.items() for name in state.files)
+    is_nested = git_dir.is_relative_to(top) or any(state.is_nested for state in below.values())
+    return Uncommitted(_digest([taken, below]), tuple(sorted(changed)), is_nested)
+
+
+def _digest(items: Iterable[object]) -> str:
+    return hashlib.sha256(repr(list(items)).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def _signature(place: Path) -> tuple[int, ...]:
+    status = place.lstat()
+    return status.st_mtime_ns, status.st_size, status.st_mode, status.st_ino
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for place, folders, names in os.walk(folder, onerror=_raise):
+        links = (name for name in folders if (Path(place) / name).is_symlink())
+        yield from (os.path.relpath(Path(place) / name, folder) for name in (*names, *links))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _head_tree(view: Repository, trees: TreeStore) -> str:
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    objects = open_libgit2(view)
+    if objects.head_is_unborn:
+        return trees.save({})
+    with using_objects(view):
+        return str(objects.head.peel(pygit2.Tree).id)
+
+
+def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
+    """Refuse a worktree in whose submodules something is that no commit has, or a whole repository.
+
+    Raises RequestError, GitError.
+    """
+    for path, state in uncommitted(linked, limits).items():
+        if state.is_nested:
+            what = f"in {path} is a git repository that is nowhere else"
+        elif state == _UNREADABLE:
+            what = f"its submodule {path} cannot be read"
+        else:
+            named = ", ".join(f"{path}/{name}" for name in state.files[:_NAMED])
+            more = len(state.files) - _NAMED
+            rest = f" and {more} more" if more > 0 else ""
+            what = f"no commit of its submodule {path} has {named}{rest}"
+        raise RequestError(
+            f"{linked.top} stays: {what}",
+            hint=f"commit it there or move it away, {_WAY_OUT}",
+        )
+
+
+def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
+    """Return what was committed in the submodules of a task's worktree and is not in the user's own.
+
+    All counts that a reference or a log of references has, stashes as well. Raises RequestError where the
+    user has no repository of such a submodule, GitError.
+    """
+    found = []
+    for git_dir in module_dirs(linked.git_dir / MODULES):
+        place = git_dir.relative_to(linked.git_dir)
+        homes = (folder / place for folder in (home.git_dir, home.common_dir))
+        own = next(filter(is_git_dir, homes), None)
+        name = place.relative_to(MODULES)
+        try:
+            commits = _only_in(linked, git_dir, own)
+        except OSError as error:
+            raise UnusableError(
+                f"cannot read the submodule {name} of {linked.top}: {describe(error)}"
+            ) from error
+        if commits and own is None:
+            raise RequestError(
+                f"{linked.top} stays: you have no repository of its submodule {name} for its commits",
+                hint=f"`git submodule update --init` makes one, {_WAY_OUT}",
+            )
+        if commits and own is not None:
+            found.append(NewCommits(git_dir, own, commits))
+    return tuple(found)
+
+
+def keep_commits(linked: Repository, new: NewCommits) -> None:
+    """Fetch commits into the user's own repository of a submodule, where a reference of ours has them.
+
+    Raises GitError, UnusableError.
+    """
+    with view_of(linked, new.git_dir, None) as view:
+        kept = commit_of(view, TreeStore(view).save({}), new.commits, "Kept by git-blackbird\n", 0)
+        ref = f"refs/blackbird/commits/{kept}"
+        with writing(view.git_dir):
+            (view.git_dir / "packed-refs").write_text(f"{kept} {ref}\n")
+        fetch_checked(at_place(linked, new.home, new.home), os.fspath(view.git_dir), ref)
+
+
+def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str, ...]:
+    """Return the commits that something in a git directory names and no reference of another one reaches.
+
+    Where there is no other, what was fetched is where it came from.
+    """
+    refs = references(git_dir)
+    own = {oid for name, oid in refs.items() if not name.startswith(REMOTES)}
+    held = set(references(home).values()) if home is not None else set(refs.values()) - own
+    named = (own | logged_ids(git_dir)) - held
+    if not named:
+        return ()
+    homes = () if home is None else (home,)
+    with view_of(linked, git_dir, None, *homes) as view:
+        objects = open_libgit2(view)
+        with using_objects(view):
+            commits = sorted({*filter(None, (_commit(objects, oid) for oid in named))})
+            stdin = name_lines([*commits, *(f"^{oid}" for oid in held if oid in objects)])
+        if not commits:
+            return ()
+        new = set(view.git("rev-list", "--stdin", stdin=stdin).lines(texts))
+    return tuple(commit for commit in commits if commit in new)
+
+
+def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
+    """Return the commit that an object is, or a tag of; None for others, and where it is gone."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    try:
+        return str(objects[oid].peel(pygit2.Commit).id)
+    except (KeyError, pygit2.InvalidSpecError):
+        return None
+
+
+def submodule_changes(
+    repo: Repository, pair: TreePair, before: Mapping[str, str], after: Mapping[str, Uncommitted]
+) -> tuple[SubmoduleChange, ...]:
+    """List the submodules that a change moved to another commit, or in which it left changes.
+
+    ``before`` are the digests of what was not committed at its beginning, ``after`` is what is not at its
+    end. Raises UnusableError.
+    """
+    moved = {os.fsdecode(path) for path, sides in submodule_sides(TreeStore(repo), pair) if None not in sides}
+    edited = {
+        path: state for path, state in after.items() if state.files and state.digest != before.get(path)
+    }
+    named = {path: [_text(name) for name in state.files if name] for path, state in edited.items()}
+    return tuple(
+        SubmoduleChange(
+            path=_text(path),
+            commits=path in moved,
+            content=path in edited,
+            files=tuple(named.get(path, ())[:MAX_SUBMODULE_FILES]),
+            more_files=max(0, len(named.get(path, ())) - MAX_SUBMODULE_FILES),
+        )
+        for path in sorted({*moved, *edited})
+    )
+
+
+def _text(path: str) -> str:
+    return os.fsencode(path).decode(errors="replace")
