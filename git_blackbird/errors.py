@@ -39,6 +39,11 @@ class BlackbirdError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def line(self) -> str:
+        """What is wrong, with the way out, for a text that says more."""
+        return "; ".join(filter(None, (self.message, self.hint)))
+
 
 def error_notes(error: BlackbirdError) -> tuple[str, ...]:
     """Return what was done before the error, in lines: it stays done."""

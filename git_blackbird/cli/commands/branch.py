@@ -20,6 +20,9 @@ from git_blackbird.messages.display.format import format_seconds, render_bytes, 
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
 
+# Why a worktree stays, with its path and the way out.
+_REASON_LETTERS = 1000
+
 
 def branch(call: CommandContext, task_id: str, *, name: str | None, onto: str | None) -> ExitCode:
     result = create_task_branch(open_workspace(call.environment), task_id, name, onto)
@@ -87,7 +90,7 @@ def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> list[str]:
 
 def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:
     for place, reason, kept in pruned:
-        why = "" if reason in {None, place.state.words} else f": {clean_line(reason or '')}"
+        why = "" if reason in {None, place.state.words} else f": {clean_line(reason or '', _REASON_LETTERS)}"
         path = clean_line(str(place.path))
         yield f"{verb if reason is None else 'left'} {path}: {place.task_id}, {place.state.words}{why}"
         if kept is not None:

@@ -334,4 +334,4 @@ def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
             if kept is not None:
                 yield f"what was edited in its worktree after its run has not landed; it is in {kept}:head"
         except BlackbirdError as error:
-            yield f"the worktree of {run.task_id} was not removed: {error.message}"
+            yield f"the worktree of {run.task_id} was not removed: {error.line}"

@@ -121,7 +121,7 @@ def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pru
     try:
         forget(workspace, linked)
     except BlackbirdError as error:
-        return Pruned(place, error.message)
+        return Pruned(place, error.line)
     return Pruned(place, None)
 
 
@@ -176,7 +176,7 @@ def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> s
         try:
             take_whole(workspace, linked)
         except BlackbirdError as error:
-            return error.message
+            return error.line
     return reason
 
 
@@ -188,4 +188,4 @@ def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pru
         stop_cut_off(linked)
         return Pruned(place, None, release(workspace, linked))
     except BlackbirdError as error:
-        return Pruned(place, error.message)
+        return Pruned(place, error.line)

@@ -3,13 +3,13 @@
 import os
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import know_new_worktree, snapshot
+from git_blackbird.controller.runs.changes import know_new_worktree, limits_of, snapshot
 from git_blackbird.controller.runs.merged_places import base_commit, bring_merge, merge_in
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
@@ -33,6 +33,8 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodule_checkout import populate
+from git_blackbird.git.worktree.submodules import keep_commits, new_commits, require_committed
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath
@@ -168,10 +170,16 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
             remove_worktree(workspace.repo, linked)
             raise
         begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
+        failed = populate(workspace.repo, linked)
         checkout_ended(linked)
         place = workspace.working_in(linked)
         begins = know_new_worktree(place, taken.tree)
-    return Place(place, begins=begins, left_out=taken.left_out, said=said)
+    return Place(place, begins=begins, left_out=taken.left_out, said=(*said, *_empty_texts(task_id, failed)))
+
+
+def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
+    for path, reason in failed.items():
+        yield f"the submodule {path} is empty in the worktree of {task_id}: {reason}"
 
 
 def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
@@ -217,6 +225,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
     expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
     seconds = float(workspace.config.snapshot.timeout_seconds)
     write_all_paths(linked, base, tree, expected, timeout_seconds=seconds)
+    populate(workspace.repo, linked)
     checkout_ended(linked)
     return linked
 
@@ -229,6 +238,8 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
     """
     taken = take_whole(workspace, linked)
+    for new in new_commits(linked, workspace.repo):
+        keep_commits(linked, new)
     environment, stray = workspace.environment, stray_commit(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
@@ -257,7 +268,12 @@ def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> b
 
 
 def forget(workspace: Workspace, lost: Repository) -> None:
-    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept."""
+    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept.
+
+    Raises RequestError where it cannot be kept, GitError.
+    """
+    for new in new_commits(lost, workspace.repo):
+        keep_commits(lost, new)
     stray, environment = stray_commit(lost), workspace.environment
     if stray is not None:
         keep_commit(workspace.repo, build_run_id(environment.now(), environment.random_bits(16)), stray)
@@ -265,13 +281,20 @@ def forget(workspace: Workspace, lost: Repository) -> None:
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
-    """Return a snapshot that has every file of a task's worktree. Raises RequestError, SnapshotError."""
+    """Return a snapshot that has every file of a task's worktree but those of submodules, which have theirs.
+
+    Raises RequestError where it has not, or what is in submodules cannot be kept, SnapshotError.
+    """
     taken = snapshot(workspace.working_in(linked))
     if taken.left_out:
         names = ", ".join(skipped.path for skipped in taken.left_out[:5])
         raise RequestError(
             f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
         )
+    # No agent has worked in one that is not whole yet.
+    if not is_cut_off(linked):
+        require_committed(linked, limits_of(workspace))
+        new_commits(linked, workspace.repo)
     return taken
 
 

@@ -1,0 +1,166 @@
+"""What an agent leaves inside submodules of its worktree is kept, or the worktree stays."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+ALLOWED = ("-c", "protocol.file.allow=always")
+COMMIT = "git -c user.name=A -c user.email=a@example.com commit -q -a -m agent"
+WAY_OUT = "then `git blackbird worktrees prune`"
+
+
+@pytest.fixture
+def trial(repo: Path, tmp_path: Path) -> Trial:
+    """A repository with a submodule that has one itself, and whose upstream cannot be reached any more."""
+    for name in ("deep", "inner"):
+        made = tmp_path / name
+        made.mkdir()
+        git(made, "init", "-q", "-b", "main")
+        commit(made, {"file": f"{name}\n"})
+    git(tmp_path / "inner", *ALLOWED, "submodule", "add", "-q", str(tmp_path / "deep"), "deep")
+    git(tmp_path / "inner", "commit", "-q", "-m", "deep")
+    commit(repo, {".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    git(repo, *ALLOWED, "submodule", "add", "-q", str(tmp_path / "inner"), "vendor/x")
+    git(repo, *ALLOWED, "submodule", "update", "-q", "--init", "--recursive")
+    git(repo, "commit", "-q", "-m", "submodules")
+    (tmp_path / "deep").rename(tmp_path / "deep away")
+    (tmp_path / "inner").rename(tmp_path / "inner away")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"execution.worktrees": "true"})
+    return trial
+
+
+def work(trial: Trial, script: str, code: int = 0) -> str:
+    trial.command(script)
+    return trial.expect(code, "execute", "--no-input", "--no-stop")
+
+
+def place(trial: Trial) -> Path:
+    return trial.repo.parent / f"{trial.repo.name}.worktrees" / "a"
+
+
+def require_order(repo: Path) -> None:
+    """Git finds nothing wrong, also once it has removed all that no reference holds."""
+    for each in (repo, repo / ".git/modules/vendor/x"):
+        git(each, "reflog", "expire", "--expire=now", "--all")
+        git(each, "gc", "-q", "--prune=now")
+        git(each, "fsck", "--strict", "--connectivity-only")
+
+
+def test_a_worktree_has_the_submodules_that_its_user_has(trial: Trial) -> None:
+    work(trial, "cat vendor/x/file vendor/x/deep/file >seen.txt; git -C vendor/x remote -v >>seen.txt")
+    url = f"{trial.repo.parent}/inner"
+    seen = f"inner\ndeep\norigin\t{url} (fetch)\norigin\t{url} (push)\n"
+    assert (trial.repo / "seen.txt").read_text() == seen
+    assert not place(trial).exists()
+    assert git(trial.repo, "-C", "vendor/x", "for-each-ref", "refs/blackbird") == ""
+    require_order(trial.repo)
+
+
+def test_what_no_commit_has_keeps_the_worktree(trial: Trial) -> None:
+    said = work(trial, "echo own >own.txt; echo edit >>vendor/x/file; echo new >vendor/x/deep/new")
+    assert (trial.repo / "own.txt").exists()
+    names = "vendor/x/deep/new, vendor/x/file"
+    why = f"{place(trial)} stays: no commit of its submodule vendor/x has {names}; "
+    assert f"the worktree of a was not removed: {why}commit it there or move it away, {WAY_OUT}\n" in said
+    for options in (("--dry-run",), ()):
+        assert why in trial.expect(0, "worktrees", "prune", *options)
+    assert (place(trial) / "vendor/x/deep/new").read_text() == "new\n"
+    git(place(trial) / "vendor/x/deep", "add", "new")
+    git(place(trial) / "vendor/x/deep", "commit", "-q", "-m", "by hand")
+    git(place(trial) / "vendor/x", "commit", "-q", "-a", "-m", "by hand")
+    assert f"removed {place(trial)}: a, landed" in trial.expect(0, "worktrees", "prune")
+    for submodule, file in (("vendor/x", "file"), ("vendor/x/deep", "new")):
+        top = trial.repo / submodule
+        (kept,) = git(top, "for-each-ref", "--format=%(refname)", "refs/blackbird").splitlines()
+        assert git(top, "log", "--format=%s", "-1", f"{kept}^") == "by hand"
+        assert git(top, "show", f"{kept}^:{file}").endswith("edit" if file == "file" else "new")
+    require_order(trial.repo)
+
+
+def test_stashes_and_commits_that_were_left_are_kept(trial: Trial) -> None:
+    identity = "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a"
+    script = (
+        f"{identity}; cd vendor/x; echo left >left; git add left; git commit -q -m left; "
+        "git reset -q --hard HEAD~; echo stashed >file; git stash -q"
+    )
+    work(trial, script)
+    assert not place(trial).exists()
+    top = trial.repo / "vendor/x"
+    subjects = git(top, "log", "--format=%s", "--glob=refs/blackbird", "--not", "HEAD").splitlines()
+    assert {"left", f"WIP on (no branch): {git(top, 'log', '-1', '--format=%h deep')}"} <= set(subjects)
+
+
+def test_commits_that_cannot_be_kept_keep_the_worktree(trial: Trial) -> None:
+    git(trial.repo, "submodule", "deinit", "-q", "--all")
+    (trial.repo / ".git/modules").rename(trial.repo.parent / "modules")
+    url = trial.repo.parent / "inner away"
+    script = (
+        f"git -c submodule.vendor/x.url='{url}' -c protocol.file.allow=always submodule -q update --init; "
+        "cd vendor/x; "
+    )
+    said = work(trial, f"{script}echo edit >file; {COMMIT}; cd ../..; git reset -q; echo own >own.txt", 3)
+    assert "vendor/x" in said
+    trial.expect(0, "decide", "a", "--reject")
+    why = f"{place(trial)} stays: you have no repository of its submodule vendor/x for its commits; "
+    way_out = f"`git submodule update --init` makes one, {WAY_OUT}"
+    assert f"{why}{way_out}" in trial.expect(0, "worktrees", "prune")
+    (trial.repo.parent / "modules").rename(trial.repo / ".git/modules")
+    assert f"removed {place(trial)}" in trial.expect(0, "worktrees", "prune")
+    assert git(
+        trial.repo / ".git/modules/vendor/x", "log", "--format=%s", "--glob=refs/blackbird", "-2"
+    ).endswith("agent")
+
+
+def test_an_untracked_repository_keeps_the_worktree(trial: Trial) -> None:
+    said = work(trial, "echo own >own.txt; git init -q sub; echo new >sub/new")
+    why = f"{place(trial)} stays: no snapshot has sub/; move what you need, and remove the worktree\n"
+    assert f"the worktree of a was not removed: {why}" in said
+    assert (place(trial) / "sub/new").exists()
+
+
+def test_a_repository_that_was_added_keeps_the_worktree(trial: Trial) -> None:
+    script = f"git init -q sub; cd sub; echo new >new; git add new; {COMMIT}; cd ..; git add sub"
+    said = work(trial, f"echo own >own.txt; {script}", 3)
+    assert "a has not landed: sub: it is or was a repository of its own: bring its commit over" in said
+    trial.expect(0, "decide", "a", "--approve", "--files", "own.txt")
+    said = trial.expect(0, "execute", "--no-input", "--no-stop")
+    why = f"{place(trial)} stays: in sub is a git repository that is nowhere else; "
+    assert f"was not removed: {why}commit it there or move it away, {WAY_OUT}\n" in said
+    assert (place(trial) / "sub/new").exists()
+
+
+def test_nothing_runs_that_an_agent_has_configured(trial: Trial) -> None:
+    ran = trial.repo.parent / "ran"
+    keys = (
+        *("core.fsmonitor", "core.sshCommand", "core.alternateRefsCommand", "uploadpack.packObjectsHook"),
+        *(
+            "filter.own.clean",
+            "filter.own.smudge",
+            "filter.own.process",
+            "diff.own.textconv",
+            "diff.external",
+        ),
+    )
+    configure = "".join(f"git config {key} 'touch {ran}; cat'; " for key in keys)
+    script = (
+        "git init -q own; for it in vendor/x own; do cd $it; echo '* filter=own diff=own' >.gitattributes; "
+        f"echo edit >>file; git add .; {COMMIT}; {configure} echo again >>file; cd $OLDPWD; done; git add own"
+    )
+    work(trial, script, 3)
+    (record,) = trial.records("a")
+    assert "submodule vendor/x: new commits, modified content (file)\n" in trial.expect(
+        0, "runs", "a", record["id"]
+    )
+    trial.expect(0, "decide", "a", "--reject")
+    assert "in own is a git repository" in trial.expect(0, "worktrees", "prune")
+    git(place(trial), "-c", "core.fsmonitor=false", "update-index", "--force-remove", "own")
+    (place(trial) / "own").rename(trial.repo.parent / "own")
+    assert "no commit of its submodule vendor/x has vendor/x/file" in trial.expect(0, "worktrees", "prune")
+    (place(trial) / "vendor/x/file").write_text("inner\nedit\n")
+    assert f"removed {place(trial)}" in trial.expect(0, "worktrees", "prune")
+    assert not ran.exists()
