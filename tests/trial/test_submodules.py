@@ -79,3 +79,22 @@ def test_a_broken_submodule_stops_nothing(trial: Trial) -> None:
     (record,) = trial.records("a")
     assert record["status"] == "success"
     assert record["review_summary"]["files"] == ["own.txt"]
+
+
+def test_another_commit_is_committed_and_taken_back(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved"})
+    identity = "-c user.name=A -c user.email=a@example.com"
+    work(trial, f"cd vendor/x; echo agent >>file; git {identity} commit -q -a -m agent")
+    trial.expect(0, "decide", "a", "--approve")
+    assert git(trial.repo, "status", "--porcelain") == ""
+    assert git(trial.repo, "log", "-1", "--name-only", "--format=%s") == "A\n\nvendor/x"
+    trial.expect(0, "undo", "a")
+    assert (trial.repo / "vendor/x/file").read_text() == "1\n"
+    assert git(trial.repo, "status", "--porcelain") == ""
+    write(trial.repo, {"vendor/x/file": "mine\n"})
+    assert "vendor/x: its submodule cannot be moved to " in trial.expect(1, "redo", "a")
+    assert (trial.repo / "vendor/x/file").read_text() == "mine\n"
+    git(trial.repo / "vendor/x", "checkout", "-q", "file")
+    trial.expect(0, "redo", "a")
+    assert (trial.repo / "vendor/x/file").read_text() == "1\nagent\n"
+    assert git(trial.repo, "status", "--porcelain") == ""

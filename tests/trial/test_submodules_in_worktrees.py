@@ -1,5 +1,6 @@
 """What an agent leaves inside submodules of its worktree is kept, or the worktree stays."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,80 @@ def test_what_no_commit_has_keeps_the_worktree(trial: Trial) -> None:
         assert git(top, "log", "--format=%s", "-1", f"{kept}^") == "by hand"
         assert git(top, "show", f"{kept}^:{file}").endswith("edit" if file == "file" else "new")
     require_order(trial.repo)
+
+
+BUMP = f"cd vendor/x/deep; echo agent >>file; {COMMIT}; cd ..; echo agent >>file; {COMMIT}; cd ../.."
+
+
+@pytest.mark.parametrize("mode", ["never", "approved"])
+def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
+    trial.configure({"execution.commit": mode, "execution.stopAfterEachTask": "true"})
+    before = git(trial.repo / "vendor/x", "rev-parse", "HEAD")
+    trial.command(f"{BUMP}; echo own >own.txt; git add .; {COMMIT}")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a" in trial.expect(0, "execute", "--no-input")
+    assert not place(trial).exists()
+    landed = files(trial)
+    assert landed == ["inner\nagent\n", "deep\nagent\n"]
+    if mode == "approved":
+        git(trial.repo, "submodule", "update", "-q", "--recursive")
+        assert (files(trial), git(trial.repo, "status", "--porcelain")) == (landed, "")
+    require_order(trial.repo)
+    trial.expect(0, "undo", "a")
+    assert files(trial) == ["inner\n", "deep\n"]
+    assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == before
+    git(trial.repo, "submodule", "update", "-q", "--recursive")
+    assert (files(trial), git(trial.repo, "status", "--porcelain")) == (["inner\n", "deep\n"], "")
+    trial.expect(0, "redo", "a")
+    assert files(trial) == landed
+    require_order(trial.repo)
+
+
+def files(trial: Trial) -> list[str]:
+    return [(trial.repo / name).read_text() for name in ("vendor/x/file", "vendor/x/deep/file")]
+
+
+def move_mine(trial: Trial) -> str:
+    """Let the user commit in the submodule; return that commit."""
+    top = trial.repo / "vendor/x"
+    git(top, "commit", "-q", "--allow-empty", "-m", "mine")
+    return git(top, "rev-parse", "HEAD")
+
+
+def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command(f"{BUMP}; echo own >own.txt")
+    trial.expect(3, "execute", "--no-input")
+    mine = move_mine(trial)
+    trial.expect(0, "decide", "a", "--approve")
+    why = "a has not landed: vendor/x: you have moved its submodule as well: merge its commit by hand; "
+    assert why in trial.expect(3, "execute", "--no-input")
+    assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
+    (kept,) = git(
+        trial.repo / "vendor/x", "for-each-ref", "--format=%(objectname)", "refs/blackbird"
+    ).splitlines()
+    git(trial.repo / "vendor/x", "merge", "-q", "-m", "both", f"{kept}^")
+    trial.expect(0, "decide", "a", "--approve", "--files", "own.txt")
+    assert "landed a" in trial.expect(0, "execute", "--no-input")
+    assert not place(trial).exists()
+    assert files(trial)[0] == "inner\nagent\n"
+
+
+def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> None:
+    (trial.repo / "own.txt").write_text("mine\n")
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    again = "git -C vendor/x rev-parse HEAD >own.txt"
+    trial.command(f"if [ $BLACKBIRD_RESUME ]; then {again}; else echo agent >own.txt; fi")
+    trial.expect(3, "execute", "--no-input")
+    mine = move_mine(trial)
+    (trial.repo / "own.txt").write_text("other\n")
+    trial.expect(0, "decide", "a", "--approve")
+    assert "it conflicts with your worktree in own.txt" in trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a" in trial.expect(0, "execute", "--no-input")
+    assert (trial.repo / "own.txt").read_text() == f"{mine}\n"
+    assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
 
 
 def test_stashes_and_commits_that_were_left_are_kept(trial: Trial) -> None:
@@ -164,3 +239,29 @@ def test_nothing_runs_that_an_agent_has_configured(trial: Trial) -> None:
     (place(trial) / "vendor/x/file").write_text("inner\nedit\n")
     assert f"removed {place(trial)}" in trial.expect(0, "worktrees", "prune")
     assert not ran.exists()
+
+
+def test_what_is_written_where_no_submodule_is_checked_out_keeps_the_worktree(trial: Trial) -> None:
+    git(trial.repo, "submodule", "deinit", "-q", "--all")
+    work(trial, "echo own >own.txt; echo new >vendor/x/new")
+    why = f"{place(trial)} stays: no commit of its submodule vendor/x has vendor/x/new; "
+    assert why in trial.expect(0, "worktrees", "prune")
+
+
+def test_a_submodule_that_was_removed_keeps_nothing(trial: Trial) -> None:
+    work(trial, "rm -r vendor/x; mkdir vendor/x; echo own >own.txt")
+    assert (trial.repo / "own.txt").exists()
+    assert not place(trial).exists()
+
+
+def test_a_worktree_that_was_removed_is_made_again_with_its_submodules(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command(f"if [ $BLACKBIRD_RESUME ]; then cp vendor/x/file own.txt; else {BUMP}; fi")
+    trial.expect(3, "execute", "--no-input")
+    shutil.rmtree(place(trial))
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "again")
+    trial.expect(3, "execute", "--no-input")
+    assert (place(trial) / "own.txt").read_text() == "inner\nagent\n"
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a" in trial.expect(0, "execute", "--no-input")
+    assert files(trial) == ["inner\nagent\n", "deep\nagent\n"]

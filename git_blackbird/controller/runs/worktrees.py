@@ -15,6 +15,7 @@ from git_blackbird.controller.runs.worktree_setup import stop_cut_off
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     base_tree,
@@ -37,7 +38,7 @@ from git_blackbird.git.worktree.submodule_checkout import populate
 from git_blackbird.git.worktree.submodules import keep_commits, new_commits, require_committed
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import TaskId, build_run_id
-from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.entities.change import SkippedPath, TreePair
 from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
 from git_blackbird.model.views.events import Phase
 
@@ -222,10 +223,14 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
         )
     linked = _add(workspace, run.task_id, folder)
     begin_checkout(linked, base_commit(workspace, run.task_id, base))
-    expected = take_signatures(linked, TreeStore(linked).changed_paths(base, tree))
+    trees = TreeStore(linked)
+    sides = {path: both for path, both in submodule_sides(trees, TreePair(base, tree)) if None not in both}
+    files = trees.edited(tree, {path: before for path, (before, _) in sides.items()})
+    expected = take_signatures(linked, trees.changed_paths(base, files))
     seconds = float(workspace.config.snapshot.timeout_seconds)
-    write_all_paths(linked, base, tree, expected, timeout_seconds=seconds)
-    populate(workspace.repo, linked)
+    write_all_paths(linked, base, files, expected, timeout_seconds=seconds)
+    moved = {os.fsdecode(path): after.oid for path, (_, after) in sides.items() if after is not None}
+    populate(workspace.repo, linked, moved)
     checkout_ended(linked)
     return linked
 
@@ -238,8 +243,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
     """
     taken = take_whole(workspace, linked)
-    for new in new_commits(linked, workspace.repo):
-        keep_commits(linked, new)
+    keep_submodules(workspace, linked)
     environment, stray = workspace.environment, stray_commit(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
     owner = owner_of(linked)
@@ -272,12 +276,20 @@ def forget(workspace: Workspace, lost: Repository) -> None:
 
     Raises RequestError where it cannot be kept, GitError.
     """
-    for new in new_commits(lost, workspace.repo):
-        keep_commits(lost, new)
+    keep_submodules(workspace, lost)
     stray, environment = stray_commit(lost), workspace.environment
     if stray is not None:
         keep_commit(workspace.repo, build_run_id(environment.now(), environment.random_bits(16)), stray)
     remove_worktree(workspace.repo, lost)
+
+
+def keep_submodules(workspace: Workspace, linked: Repository) -> None:
+    """Bring what is committed in the submodules of a task's worktree to the user's own repositories of them.
+
+    Raises RequestError where there is none, GitError.
+    """
+    for new in new_commits(linked, workspace.repo):
+        keep_commits(linked, new)
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:

@@ -260,7 +260,8 @@ class CommitBuilder:
     def obstacle(self, path: bytes) -> str | None:
         """Return why this path cannot be committed, or None."""
         before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
-        if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
+        modes = {None if entry is None else entry.mode for entry in (before, now, after)}
+        if SUBMODULE in modes and modes != {SUBMODULE}:
             return "it is or was a separate repository"
         began = None if self.began_tree is None else self.trees.entry(self.began_tree, path)
         # Where nobody's edits were in the file, what a run committed itself is a part of its change.

@@ -45,7 +45,7 @@ def _fill(folder: Path, git_dir: Path, sources: Sequence[Path]) -> None:
     (folder / "refs").mkdir()
     objects = (bytes(_common(source) / "objects") for source in sources)
     (folder / "objects" / "info" / "alternates").write_bytes(b"".join(each + b"\n" for each in objects))
-    (folder / "HEAD").write_text(f"{_head(git_dir) or 'ref: refs/heads/none'}\n")
+    (folder / "HEAD").write_text(f"{head_of(git_dir) or 'ref: refs/heads/none'}\n")
     for index in (git_dir / "index", *git_dir.glob("sharedindex.*")):
         if index.is_file():
             copy_index(index, folder / index.name)
@@ -87,7 +87,7 @@ def module_dirs(folder: Path) -> list[Path]:
     return sorted(head.parent for head in heads if is_git_dir(head.parent))
 
 
-def _head(git_dir: Path) -> str | None:
+def head_of(git_dir: Path) -> str | None:
     """Return the commit that HEAD is at; None before the first one."""
     text = _read(git_dir / "HEAD")
     if text.startswith(_SYMBOLIC):

@@ -226,9 +226,16 @@ def _owner_of(linked: Repository) -> _Owner:
 
 def home_of(linked: Repository) -> Path | None:
     """Return the worktree whose plan has the task of a linked worktree; None if it is not found."""
+    home = home_repository(linked)
+    return None if home is None else home.top
+
+
+def home_repository(linked: Repository) -> Repository | None:
+    """Return the same with its git directory."""
     home = _owner_of(linked).home
     wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
-    return next((top for top, git_dir in other_worktrees(linked) if git_dir == wanted), None)
+    found = (each for each in other_worktrees(linked) if each.git_dir == wanted)
+    return next((replace(linked, top=each.top, git_dir=each.git_dir) for each in found), None)
 
 
 def stray_commit(linked: Repository) -> str | None:

@@ -115,7 +115,8 @@ class _Merge:
                 continue
             if now == after:
                 continue
-            if SUBMODULE in {entry.mode for entry in (before, now, after) if entry is not None}:
+            modes = {None if entry is None else entry.mode for entry in (before, now, after)}
+            if SUBMODULE in modes and (modes != {SUBMODULE} or now != before):
                 self.left[path] = _REPOSITORY
             elif now == before:
                 self.edits[path] = after
@@ -283,7 +284,8 @@ def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
         return TreeMerge(tree)
     messages: list[str] = []
     kinds: dict[bytes, set[bytes]] = defaultdict(set)
-    while count := next(fields):
+    # Where submodules conflict, lines of advice take the place of what ends the messages.
+    while (count := next(fields)) and not count.endswith(b"\n"):
         *about, kind, text = [next(fields) for _ in range(int(count) + 2)]
         messages.append(text.decode(errors="replace").rstrip("\n"))
         for path in about:

@@ -13,12 +13,12 @@ from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, SUBMODULE, T
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.path_writer import NESTED, Signature
 from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodule_moves import why_unmovable
 from git_blackbird.model.entities.change import TreePair
 
 IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"
 _FOLDER = "a folder with files that git ignores is in its place"
 _BEYOND_LINK = "a symbolic link is in its path"
-_REPOSITORY = "it is or was a repository of its own: bring its commit over by hand"
 _READ_ONLY = "its folder cannot be written to"
 _FIXED = "the system lets nobody change it"
 _FIXED_ERRORS = frozenset({errno.EPERM, errno.EROFS})
@@ -95,7 +95,7 @@ def find_obstacles(
     trees = TreeStore(repo)
     paths = sorted(trees.changed_paths(*change))
     removed = frozenset(path for path in paths if trees.entry(change.head, path) is None)
-    found = {path: _obstacle(repo.top, trees, change, path, removed) for path in paths}
+    found = {path: _obstacle(repo, trees, change, path, removed) for path in paths}
     for path in paths:
         if any(os.path.lexists(repo.top / os.fsdecode(parent) / ".git") for parent in parents(path)):
             found[path] = NESTED
@@ -105,15 +105,17 @@ def find_obstacles(
 
 
 def _obstacle(
-    top: Path, trees: TreeStore, change: TreePair, path: bytes, removed: frozenset[bytes]
+    repo: Repository, trees: TreeStore, change: TreePair, path: bytes, removed: frozenset[bytes]
 ) -> str | None:
+    top = repo.top
     target = top / os.fsdecode(path)
     folders = [top / os.fsdecode(parent) for parent in parents(path)]
     links = [folder for folder in folders if folder.is_symlink()]
     if any(_below(top, link) not in removed for link in links):
         return _BEYOND_LINK
-    if SUBMODULE in {entry.mode for tree in change if (entry := trees.entry(tree, path)) is not None}:
-        return _REPOSITORY
+    sides = trees.entry(change.base, path), trees.entry(change.head, path)
+    if any(entry is not None and entry.mode == SUBMODULE for entry in sides):
+        return why_unmovable(repo, path, *sides)
     files = [folder for folder in folders if folder.exists() and not folder.is_dir()]
     if any(_below(top, file) not in removed for file in files):
         return IGNORED

@@ -1,15 +1,25 @@
-"""Check out submodules from the repositories that the user has of them."""
+"""Check out submodules of a task's worktree, from the repositories that the user has of them."""
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from git_blackbird.errors import UnusableError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, run_git
 from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
-from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, writing
 from git_blackbird.git.worktree.inner import at_place, find_git_dir
-from git_blackbird.git.worktree.submodules import MODULES, submodule_commits
+from git_blackbird.git.worktree.linked import home_repository
+from git_blackbird.git.worktree.snapshot import SnapshotLimits
+from git_blackbird.git.worktree.submodules import (
+    MODULES,
+    keep_commits,
+    new_commits,
+    submodule_commits,
+    uncommitted,
+)
 from git_blackbird.model.base.system import describe
 
 # Histories may be large.
@@ -17,18 +27,21 @@ _CLONE_SECONDS = 600.0
 _URL = "remote.origin.url"
 
 
-def populate(home: Repository, linked: Repository) -> dict[str, str]:
+def populate(
+    home: Repository, linked: Repository, moved: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """Check out the submodules in a new worktree that the user's has, from the user's own repositories.
 
-    Their objects are hard links where the file system can. Return those that could not be, each with the
-    reason; their folders are empty. Raises GitError.
+    Those that are ``moved`` are checked out at that commit, others at that of the index. Their objects are
+    hard links where the file system can. Return those that could not be, each with the reason; their folders
+    are empty. Raises GitError.
     """
     failed = dict[str, str]()
     if not (home.top / ".gitmodules").exists():
         return failed
-    for path, commit in submodule_commits(linked).items():
+    for path, commit in {**submodule_commits(linked), **moved}.items():
         source = find_git_dir(home.top / path)
-        name = None if source is None else _name_of(home, source)
+        name = None if source is None else name_of(home, source)
         if source is None or name is None or find_git_dir(linked.top / path) is not None:
             continue
         inner = at_place(linked, linked.git_dir / MODULES / name, linked.top / path)
@@ -45,7 +58,7 @@ def populate(home: Repository, linked: Repository) -> dict[str, str]:
     return failed
 
 
-def _name_of(home: Repository, git_dir: Path) -> Path | None:
+def name_of(home: Repository, git_dir: Path) -> Path | None:
     """Return by which path below ``modules`` a repository has the git directory of a submodule."""
     folders = (Path(os.path.realpath(each)) / MODULES for each in (home.git_dir, home.common_dir))
     return next((git_dir.relative_to(each) for each in folders if git_dir.is_relative_to(each)), None)
@@ -62,3 +75,29 @@ def _clone(source: Path, inner: Repository, commit: str) -> None:
             open_libgit2_anew(inner.git_dir).remotes.set_url("origin", config[_URL] or "")
     checkout = ("checkout", "--quiet", "--detach", "--force", "--no-recurse-submodules")
     inner.git(*QUIET_OPTIONS, *checkout, commit, timeout=_CLONE_SECONDS)
+
+
+def replace_submodule(linked: Repository, path: str, commit: str) -> str | None:
+    """Check out another commit of a submodule of a task's worktree, of which the user's repository has it.
+
+    What is committed there is brought to the user's repository, and the submodule is made anew: git would
+    run what an agent has configured. Return why it stays as it is, or None. Raises UnusableError.
+    """
+    top = linked.top / path
+    git_dir, home = find_git_dir(top), home_repository(linked)
+    if git_dir is None:
+        return None  # an empty folder is at the commit of the index
+    if home is None or not git_dir.is_relative_to(os.path.realpath(linked.git_dir / MODULES)):
+        return "it is a repository of its own"
+    if path in uncommitted(linked, SnapshotLimits()):
+        return "something in its submodule is in no commit"
+    try:
+        for new in new_commits(linked, home):
+            keep_commits(linked, new)
+    except RequestError as error:
+        return error.message
+    with writing(top):
+        shutil.rmtree(git_dir)
+        shutil.rmtree(top)
+        top.mkdir()
+    return populate(home, linked, {path: commit}).get(path)

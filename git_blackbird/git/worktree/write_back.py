@@ -11,12 +11,14 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.tree_names import is_reserved
-from git_blackbird.git.core.trees import LINK, TreeEntry, TreeStore, parents
+from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.obstacles import IGNORED, is_unknown
 from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
+from git_blackbird.git.worktree.submodule_moves import move_submodule
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.entities.change import TreePair
@@ -76,7 +78,10 @@ def write_paths(
     trees = TreeStore(repo)
     entries = {path: trees.entry(change.head, path) for path in sorted(trees.changed_paths(*change))}
     _require_others(entries)
-    files = {path: entry.oid for path, entry in entries.items() if entry is not None}
+    repositories = dict(submodule_sides(trees, change))
+    files = {
+        path: entry.oid for path, entry in entries.items() if entry is not None and path not in repositories
+    }
     with private_folder(repo, "files") as private:
         try:
             folder = checkout_paths(repo, change.head, files, private, timeout_seconds=timeout_seconds)
@@ -90,13 +95,28 @@ def write_paths(
         journal.begin()
         with writing_lock(repo.top), PathWriter(repo, private, journal) as writer:
             for path in writing_order(entries):
+                reason: str | None = None
                 if refused:
-                    refused[path] = _NOT_TRIED
+                    reason = _NOT_TRIED
+                elif path in repositories:
+                    reason = _move(repo, path, repositories[path], journal)
                 elif is_unknown(trees, change, path, expected):
-                    refused[path] = IGNORED
-                elif (reason := writer.write(path, new.get(path), expected[path])) is not None:
+                    reason = IGNORED
+                else:
+                    reason = writer.write(path, new.get(path), expected[path])
+                if reason is not None:
                     refused[path] = reason
     return refused
+
+
+def _move(
+    repo: Repository, path: bytes, sides: tuple[TreeEntry | None, TreeEntry | None], journal: Journal
+) -> str | None:
+    journal.before(path, 0)
+    reason = move_submodule(repo, path, *sides)
+    if reason is None:
+        journal.after(path)
+    return reason
 
 
 def _require_others(entries: Mapping[bytes, TreeEntry | None]) -> None:
@@ -135,12 +155,16 @@ def listed(paths: Mapping[bytes, str]) -> str:
 def writing_order(entries: Mapping[bytes, TreeEntry | None]) -> list[bytes]:
     """Return paths in the order in which they are written; None is for one that is removed.
 
-    What is in the way of a file comes first, other removals come last: a moved file is never nowhere.
+    What is in the way of a file comes first, and submodules, which git may refuse to move. Other removals
+    come last: a moved file is never nowhere.
     """
     files = {path for path, entry in entries.items() if entry is not None}
     folders = {parent for path in files for parent in parents(path)}
 
     def rank(path: bytes) -> int:
+        entry = entries[path]
+        if entry is not None and entry.mode == SUBMODULE:
+            return 0
         is_in_the_way = path in folders or not files.isdisjoint(parents(path))
         return 1 if path in files else 0 if is_in_the_way else 2
 
