@@ -123,3 +123,15 @@ def test_edits_that_it_takes_back_are_named(trial: Trial) -> None:
         "  Takes back edits of yours, or of tasks that have landed, that are in no commit:\n"
         "    untracked\n    x\n"
     ) in said
+
+
+def test_commits_that_it_left_behind_are_kept(trial: Trial) -> None:
+    made = trial.repo.parent / "made"
+    trial.command(
+        f"for n in 1 2; do echo $n >new; {COMMIT} $n; git rev-parse HEAD >>{made}; "
+        "git reset -q --hard HEAD~1; done; echo new >new"
+    )
+    trial.expect(0, "execute", "a", "--no-input")
+    git(trial.repo, "gc", "-q", "--prune=now")
+    for oid in made.read_text().split():
+        assert git(trial.repo, "cat-file", "-t", oid) == "commit"

@@ -29,15 +29,16 @@ from git_blackbird.git.worktree.linked import (
     move_back,
     owner_of,
     remove_worktree,
-    stray_commit,
+    stray_commits,
 )
+from git_blackbird.git.worktree.log import reachable
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodule_checkout import populate
 from git_blackbird.git.worktree.submodules import keep_commits, new_commits, require_committed
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
-from git_blackbird.model.base.ids import TaskId, build_run_id
+from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath, TreePair
 from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
 from git_blackbird.model.views.events import Phase
@@ -244,8 +245,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     """
     taken = take_whole(workspace, linked)
     keep_submodules(workspace, linked)
-    environment, stray = workspace.environment, stray_commit(linked)
-    name = build_run_id(environment.now(), environment.random_bits(16))
+    name = _keep_strays(workspace, linked)
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
     known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
@@ -253,10 +253,17 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
-    if stray is not None:
-        keep_commit(workspace.repo, name, stray)
     remove_worktree(workspace.repo, linked)
     return kept_worktree(name) if is_edited and is_named else None
+
+
+def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
+    """Keep the commits made in a worktree that nothing else reaches, and return under which name."""
+    environment, strays = workspace.environment, stray_commits(linked)
+    name = build_run_id(environment.now(), environment.random_bits(16))
+    if left := sorted(set(strays) - reachable(workspace.repo, strays)):
+        keep_commit(workspace.repo, name, *left)
+    return name
 
 
 def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
@@ -277,9 +284,7 @@ def forget(workspace: Workspace, lost: Repository) -> None:
     Raises RequestError where it cannot be kept, GitError.
     """
     keep_submodules(workspace, lost)
-    stray, environment = stray_commit(lost), workspace.environment
-    if stray is not None:
-        keep_commit(workspace.repo, build_run_id(environment.now(), environment.random_bits(16)), stray)
+    _keep_strays(workspace, lost)
     remove_worktree(workspace.repo, lost)
 
 

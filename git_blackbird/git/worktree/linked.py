@@ -14,7 +14,9 @@ from git_blackbird.git.core.process import operands, revisions, unstopped
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.git.worktree.log import log_size, moves_in
 from git_blackbird.model.base.ids import object_id_fault
+from git_blackbird.model.entities.commits import LogSpan
 
 if TYPE_CHECKING:
     import pygit2
@@ -109,7 +111,7 @@ def claim_unmarked(repo: Repository, task_id: str, folder: Path) -> Repository |
     linked = open_linked(repo, folder)
     if linked is None or not _is_itself(folder) or _owner_of(linked).task_id is not None:
         return None
-    if head(linked).commit is None or stray_commit(linked) is not None:
+    if head(linked).commit is None or stray_commits(linked):
         return None
     _mark(repo, linked, task_id)
     return linked
@@ -238,13 +240,13 @@ def home_repository(linked: Repository) -> Repository | None:
     return next((replace(linked, top=each.top, git_dir=each.git_dir) for each in found), None)
 
 
-def stray_commit(linked: Repository) -> str | None:
-    """Return the commit that a worktree's HEAD is at; None for one that ``commit_of`` made."""
-    objects, at = open_libgit2(linked), head(linked).commit
-    if at is None:
-        return None
+def stray_commits(linked: Repository) -> list[str]:
+    """Return the commits that a worktree's HEAD is or was at and that ``commit_of`` has not made."""
+    at, log = head(linked).commit, LogSpan(0, log_size(linked.git_dir), None)
+    named = dict.fromkeys([*(move.new for move in moves_in(linked, log)), *filter(None, [at])])
+    objects = open_libgit2(linked)
     with using_objects(linked):
-        return None if is_made_here(objects, at) else at
+        return [commit for commit in named if commit in objects and not is_made_here(objects, commit)]
 
 
 def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:

@@ -99,8 +99,8 @@ def _remove_stale_lock(repo: Repository, name: str) -> None:
             trace.event("stale lock", lock)
 
 
-def keep_commit(repo: Repository, name: str, commit: str) -> None:
-    """Keep a commit that no branch may have, beside those kept under the same name. Raises GitError.
+def keep_commit(repo: Repository, name: str, *commits: str) -> None:
+    """Keep commits that no branch may have, beside those kept under the same name. Raises GitError.
 
     The reference is at one commit that has all of them as parents.
     """
@@ -110,8 +110,9 @@ def keep_commit(repo: Repository, name: str, commit: str) -> None:
     with using_objects(repo):
         there = open_libgit2(repo).references.get(ref)
         held = () if there is None else tuple(map(str, there.peel(pygit2.Commit).parent_ids))
-    if commit not in held:
-        kept = commit_of(repo, TreeStore(repo).save({}), (*held, commit), "Kept by git-blackbird\n", 0)
+    if not set(commits) <= set(held):
+        wanted = dict.fromkeys((*held, *commits))
+        kept = commit_of(repo, TreeStore(repo).save({}), tuple(wanted), "Kept by git-blackbird\n", 0)
         _update_refs(repo, f"update {ref} {kept}\n")
 
 
