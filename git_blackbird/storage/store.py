@@ -4,12 +4,14 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
@@ -37,6 +39,11 @@ BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
     "or by the next `git blackbird execute`"
 )
+
+
+def _timestamp() -> str:
+    return format_timestamp(time.time_ns())
+
 
 Hold = Callable[[Run, frozenset[str]], frozenset[str]]
 """Lets the reference of a run hold trees, and returns those that are not there."""
@@ -131,24 +138,30 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(
-        self, patience: float = STORE_PATIENCE_SECONDS, *, is_gated: bool = False
+        self,
+        patience: float = STORE_PATIENCE_SECONDS,
+        *,
+        is_gated: bool = False,
+        now: Callable[[], str] = _timestamp,
     ) -> Iterator["Transaction"]:
         """Hold the store lock; the state is read again inside, so that no change of others is lost.
 
-        ``is_gated``: whether parents are reviewed, for the state that is read inside. Raises LockedError if
-        the lock is not free within ``patience`` seconds.
+        ``is_gated``: whether parents are reviewed, for the state that is read inside. ``now`` is the clock
+        for what a record has no time of. Raises LockedError if the lock is not free within ``patience``
+        seconds.
         """
         with store_lock(self.paths, patience):
-            yield Transaction(self, is_gated=is_gated)
+            yield Transaction(self, is_gated=is_gated, now=now)
 
 
 class Transaction:
     """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
-    def __init__(self, store: Store, *, is_gated: bool) -> None:
+    def __init__(self, store: Store, *, is_gated: bool, now: Callable[[], str]) -> None:
         self._paths = store.paths
         self._store = store
         self._is_gated = is_gated
+        self._now = now
         self._plan: Plan | None = None
         self._data: bytes | None = None
         self._feedback: SavedFeedback | None = None
@@ -196,20 +209,21 @@ class Transaction:
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only, then its copy.
 
-        The trees that it names are held by the reference of its run from before that.
+        The trees that it names are held by the reference of its run from before that. What is saved says
+        since when the task has the status that follows.
         Raises SaveError, UnusableError for a tree that is not there.
         """
         path = record_path(self._paths, run)
-        self._hold_trees(run, path)
-        write_atomic(self._paths, path, render_record(run), mode=0o600)
+        try:
+            stored = parse_record(path.name, run.task_id, path.read_bytes())
+        except (OSError, ValueError):
+            stored = None
+        self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
+        write_atomic(self._paths, path, render_record(run.following(stored, self._now)), mode=0o600)
         self._store.copies.write(path)
 
-    def _hold_trees(self, run: Run, path: Path) -> None:
+    def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:
         """Have git keep what the record names, and what it names until it is replaced."""
-        try:
-            stored = parse_record(path.name, run.task_id, path.read_bytes()).named_trees
-        except (OSError, ValueError):
-            stored = frozenset()
         added = run.named_trees - stored
         if added and (lost := added & self._store.hold(run, run.named_trees | stored)):
             raise UnusableError(

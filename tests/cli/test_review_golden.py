@@ -1,6 +1,7 @@
 """A parent's review as a person meets it: failing, resumed, passed; garbage; dismissed; for programs."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,8 @@ def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:
 
 def test_what_the_go_program_left(program: Program) -> None:
     """A failing review that did not keep its parent from being done, and what it left owed."""
-    children = [task(name, status=Status.DONE, parent="p") for name in ("a", "b")]
+    tasks = [task("p", children=("a", "b")), *(task(name, parent="p") for name in ("a", "b"))]
+    marked = [replace(one, status=Status.DONE, updated_at="2026-01-03T00:00:00Z") for one in tasks]
     review: dict[str, Any] = {
         "run_type": "review",
         "provider": "claude",
@@ -201,7 +203,7 @@ def test_what_the_go_program_left(program: Program) -> None:
         run("a", "run-a"),
         *(run("p", f"run-p{number}", context=one, **review) for number, one in enumerate(contexts)),
     ]
-    save(program.cwd, [task("p", status=Status.DONE, children=("a", "b")), *children], runs)
+    save(program.cwd, marked, runs)
     feedback = '{"parentTaskId":"p","reviewRunId":"run-p1","feedback":"Mend a.",'
     feedback += '"createdAt":"2026-01-01T00:03:00Z","updatedAt":"2026-01-01T00:03:00Z"}'
     write(program.cwd, {".git/blackbird/parent-review-feedback/a.json": feedback})

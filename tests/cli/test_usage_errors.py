@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.model.entities.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
@@ -54,7 +55,11 @@ def test_the_same_option_twice_and_a_name_like_an_option_are_no_conflict(
 
 
 def test_every_command_that_is_shown_can_be_pasted(program: Program, repo: Path) -> None:
-    save(repo, [task("-ready"), task("-failed", status=Status.FAILED)], [run("-failed", "019b7c4e52000004")])
+    save(
+        repo,
+        [task("-ready"), task("-failed", status=Status.FAILED)],
+        [run("-failed", "019b7c4e52000004", RunStatus.FAILED)],
+    )
     program.run("show", "--", "-ready")
     program.run("show", "--", "-failed")
     program.run("runs", "--", "-ready")

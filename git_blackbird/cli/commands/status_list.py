@@ -18,7 +18,6 @@ from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,
     label,
-    state_of_ready,
     stopped_tasks,
     tree_of_tasks,
 )
@@ -99,13 +98,16 @@ def list_command(
     if status_name is not None and which in {"ready", "blocked"}:
         raise UsageError(f"--status and --{which} do not go together")
     workspace = call.workspace
-    plan = workspace.store.plan()
+    with gc_paused():
+        state = workspace.plan_state()
+        gc.freeze()
+    plan = state.plan
     wanted = Filter(
         everything=which == "all",
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
-        stopped=stopped_tasks(state_of_ready(workspace, plan)),
+        stopped=stopped_tasks(state),
     )
     rows = (
         tree_of_tasks(plan, wanted)

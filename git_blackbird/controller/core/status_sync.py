@@ -1,13 +1,14 @@
 """Deriving the plan's statuses from the records and saving what differs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId, build_run_id
-from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.base.timestamps import format_timestamp, moment_of
 from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
     RECORDER,
@@ -19,9 +20,7 @@ from git_blackbird.model.entities.run import (
     superseded_text,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves
 from git_blackbird.storage.store import Transaction
 
 _MILLISECOND = 1_000_000
@@ -34,22 +33,20 @@ class StatusUpdate(NamedTuple):
     moved: Mapping[TaskId, tuple[Status, Status]]
 
 
-def save_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
+def save_statuses(transaction: Transaction) -> StatusUpdate:
     """Derive every status again and save the plan where it differs."""
-    return _save(workspace, transaction, transaction.state())
+    return _save(transaction, transaction.state())
 
 
-def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId) -> None:
+def save_status(transaction: Transaction, task_id: TaskId) -> None:
     """Do the same for one task and all parents, when only its records have changed; read no others."""
-    _save(workspace, transaction, transaction.state_of(task_id))
+    _save(transaction, transaction.state_of(task_id))
 
 
-def save_feedback_and_statuses(
-    workspace: Workspace, transaction: Transaction, state: PlanState
-) -> StatusUpdate:
+def save_feedback_and_statuses(transaction: Transaction, state: PlanState) -> StatusUpdate:
     """Save the feedback of parent reviews, then the plan, as they follow from the records."""
     _save_feedback(transaction, state, {})
-    return _save(workspace, transaction, state)
+    return _save(transaction, state)
 
 
 def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> Run:
@@ -59,7 +56,7 @@ def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> 
         changed = change(stored)
         if changed is not stored:
             transaction.save_run(changed)
-            save_status(workspace, transaction, run.task_id)
+            save_status(transaction, run.task_id)
     return changed
 
 
@@ -70,44 +67,44 @@ def note_on_run(workspace: Workspace, run: Run, fields: RunFields) -> None:
         transaction.save_run(stored.with_fields(fields))
 
 
-def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> StatusUpdate:
-    settled, wanted = derive_plan(state.plan, state.histories, workspace.transition(state.histories))
-    if settled is state.plan:
+def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
+    if state.plan is state.saved:
         return StatusUpdate(state, {})
-    delivered = [task_id for task_id in wanted if not state.history(task_id).is_undelivered]
-    save_plan(transaction, state, settled, delivered)
-    moved = {task_id: (state.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
-    return StatusUpdate(replace(state, plan=settled, saved_feedback=transaction.saved_feedback()), moved)
-
-
-def derive_plan(
-    plan: Plan, histories: Mapping[TaskId, History], moment: Transition
-) -> tuple[Plan, Mapping[TaskId, Status]]:
-    """Return the plan with every status that follows from the records, and which leaves became what."""
-    wanted = derive_leaves(plan, histories)
-    followed = apply_statuses(plan, wanted, moment) if wanted else plan
-    return apply_gates(followed, moment), wanted
+    save_plan(transaction, state, state.plan)
+    after = replace(state, saved=state.plan, saved_feedback=transaction.saved_feedback())
+    moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
+    return StatusUpdate(after, moved)
 
 
 def save_plan(
-    transaction: Transaction, state: PlanState, after: Plan, delivered: Iterable[TaskId] = ()
+    transaction: Transaction, state: PlanState, after: Plan, delivered: Collection[TaskId] = ()
 ) -> None:
     """Save what the plan of ``state`` became, and the feedback before it.
 
-    A verdict says nothing any more once the children that it is about have changed. The ``delivered`` leaves
-    that are ``done`` now have acted on their feedback: it is marked first and dropped last, so that it is
-    known after a crash whether the plan was saved.
+    A verdict says nothing any more once the children that it is about have changed. The leaves that are
+    ``done`` now, by a run that ended after their feedback or because a person says so (``delivered``), have
+    acted on it: it is marked first and dropped last, so that it is known after a crash whether the plan was
+    saved.
     """
     settled = {
         task_id: after.tasks[task_id].updated_at
-        for task_id in delivered
-        if task_id in state.feedback and task_id in after.tasks
-        if state.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
+        for task_id, feedback in state.feedback.items()
+        if task_id in after.tasks
+        if state.saved.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
+        if task_id in delivered or _has_acted(state.history(task_id), feedback)
     }
     _save_feedback(transaction, state, settled)
     transaction.save_plan(after)
     for task_id in sorted(settled):
         transaction.drop_feedback(task_id)
+
+
+def _has_acted(history: History, feedback: Feedback) -> bool:
+    """Whether a leaf's status is that of a run after its feedback, and not only behind in an older plan."""
+    since = None if history.standing is None else history.standing.since
+    said_at = moment_of(feedback.updated_at)
+    is_later = since is not None and (said_at is None or since > said_at)
+    return is_later and not history.is_undelivered
 
 
 def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[TaskId, str]) -> None:

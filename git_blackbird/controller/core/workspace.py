@@ -20,7 +20,7 @@ from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.plan.graph import subtree
+from git_blackbird.model.plan.graph import dependents, subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
@@ -137,7 +137,8 @@ class Workspace:
 
         Raises LockedError when it cannot be had within ``patience`` seconds.
         """
-        return self.store.transaction(patience, is_gated=self.reviews_parents)
+        environment = self.environment
+        return self.store.transaction(patience, is_gated=self.reviews_parents, now=environment.timestamp)
 
     @property
     def reviews_parents(self) -> bool:
@@ -149,14 +150,15 @@ class Workspace:
         return self.store.state(is_gated=self.reviews_parents)
 
     def plan_state_of(self, task_id: str) -> PlanState:
-        """Return the same as far as one task, what it builds on and the reviews of parents go.
+        """Return the same as far as one task, what it builds on or is built on it, and all reviews go.
 
         No other record is read. Raises UnusableError when there is no plan to be read.
         """
         plan = self.store.plan()
         named = plan.tasks.get(TaskId(task_id))
         deps = () if named is None else (plan.tasks[dep] for dep in named.deps)
-        wanted = {TaskId(task_id), *(below.id for dep in deps for below in subtree(plan, dep))}
+        near = () if named is None else (named, *deps, *dependents(plan, named.id))
+        wanted = {TaskId(task_id), *(below.id for task in near for below in subtree(plan, task))}
         return self.store.state_of(plan, wanted, is_gated=self.reviews_parents)
 
     def transition(self, histories: Mapping[TaskId, History]) -> Transition:

@@ -49,7 +49,7 @@ def accept_foreign(workspace: Workspace, task_id: str, named: str) -> TakenOver:
     with workspace.transaction() as transaction:
         history = _history(workspace, task_id)
         run = _find(task_id, named, (*history.beside.decided, *history.beside.foreign))
-        return _saved(workspace, transaction, [_taken(workspace, history, run)])[0]
+        return _saved(transaction, [_taken(workspace, history, run)])[0]
 
 
 def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
@@ -64,7 +64,7 @@ def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
             for _, history in sorted(transaction.state().open_histories.items())
             for run in (*history.beside.decided, *_newer(history))
         ]
-        return _saved(workspace, transaction, taken)
+        return _saved(transaction, taken)
 
 
 def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
@@ -76,7 +76,7 @@ def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
     with workspace.transaction() as transaction:
         copy = _find(task_id, named, _history(workspace, task_id).beside.decided)
         transaction.write_copy(copy)
-        return _settled(workspace, transaction, [copy])[0]
+        return _settled(transaction, [copy])[0]
 
 
 def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
@@ -159,14 +159,14 @@ def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
     )
 
 
-def _saved(workspace: Workspace, transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+def _saved(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
     for run in taken:
         transaction.save_run(run)
-    return _settled(workspace, transaction, taken)
+    return _settled(transaction, taken)
 
 
-def _settled(workspace: Workspace, transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
-    tasks = save_feedback_and_statuses(workspace, transaction, transaction.state()).state.plan.tasks
+def _settled(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+    tasks = save_feedback_and_statuses(transaction, transaction.state()).state.plan.tasks
     return [
         TakenOver(run, None if (task := tasks.get(run.task_id)) is None else task.status) for run in taken
     ]

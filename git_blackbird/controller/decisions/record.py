@@ -329,7 +329,7 @@ def _save(
         if decision.comments:
             decided = decided.with_fields(RunFields(review_comments=decision.comments))
         transaction.save_run(decided)
-        after = save_statuses(workspace, transaction).state
+        after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
     return decided, after

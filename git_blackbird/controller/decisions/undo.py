@@ -339,7 +339,7 @@ class _Undo:
         with self.workspace.transaction() as transaction:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             transaction.save_run(stored.with_fields(fields))
-            save_statuses(self.workspace, transaction)
+            save_statuses(transaction)
         if is_whole:
             self._journal.end()
         if is_back:

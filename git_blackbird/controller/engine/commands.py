@@ -330,7 +330,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         transaction.save_run(dismissed)
         dropped = [task_id for task_id, owed in state.feedback.items() if owed.parent_task_id == parent.id]
         # The feedback of a dismissed review is void.
-        save_feedback_and_statuses(workspace, transaction, transaction.state())
+        save_feedback_and_statuses(transaction, transaction.state())
         return DismissResult(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
 
 

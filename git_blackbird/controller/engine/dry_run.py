@@ -24,7 +24,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
-from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
+from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
 from git_blackbird.model.views.stop import Stop
 
 
@@ -79,7 +79,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         task for task, run in waiting if workspace.reviews_changes and run.review_state is ReviewState.DUE
     )
     verdicts = (task for task, run in waiting if run.is_check_due or task in changes)
-    plan = apply_gates(state.plan, passing)
+    plan = derive(state.plan, {}, passing.gate)
     plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *verdicts)}, passing)
     order = list(_reviewed(state, call, _newly_done(state.plan, plan)))
     progress = PlanProgress(plan)

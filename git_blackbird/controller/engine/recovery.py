@@ -78,7 +78,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
         restored = transaction.restore_copies()
         state = transaction.state()
         is_lost = any(_lost_runs(workspace, state.open_histories, scope))
-        settled = None if is_lost else save_feedback_and_statuses(workspace, transaction, state)
+        settled = None if is_lost else save_feedback_and_statuses(transaction, state)
         sweep_temporaries(workspace.paths)
     for text in stale_texts(restored):
         warn(ui, text)

@@ -87,7 +87,7 @@ class _Deletion:
     def __init__(self, workspace: Workspace, transaction: Transaction, task_id: str) -> None:
         self._workspace = workspace
         self._transaction = transaction
-        self._before = transaction.plan()
+        self._before = transaction.state().plan
         self._doomed = [below.id for below in subtree(self._before, find_task(self._before, task_id))]
         self._dependents = outside_dependents(self._before, self._doomed)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
-from git_blackbird.controller.core.status_sync import derive_plan, save_plan
+from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
@@ -29,6 +29,7 @@ from git_blackbird.model.rules.plan_edits import (
     moved,
 )
 from git_blackbird.model.rules.reviews import Transition
+from git_blackbird.model.rules.status import derive
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError
@@ -249,7 +250,7 @@ def move_beside(workspace: Workspace, task_id: str, sibling: str, *, is_before: 
 def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task], TreePosition]) -> MoveResult:
     workspace.environment.forbid_agents("move tasks")
     with workspace.transaction() as transaction:
-        before = transaction.plan()
+        before = transaction.state().plan
         task = find_task(before, task_id)
         place = find_place(before, task)
         require_not_busy(workspace, task)
@@ -313,7 +314,7 @@ def save_change(
     moment = workspace.transition(state.histories)
     after = change(state.plan, moment)
     if after is not state.plan:
-        after = derive_plan(after, state.histories, moment)[0]
+        after = derive(after, state.histories, moment.gate)
         if is_kept:
             save_plan(transaction, state, after)
     return after

@@ -39,7 +39,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
 
 
 def _idle_task(workspace: Workspace, transaction: Transaction, task_id: str) -> tuple[PlanState, Task]:
-    state = transaction.state()
+    state = save_statuses(transaction).state
     task = find_task(state.plan, task_id)
     require_not_busy(workspace, task)
     require_readable(state, task)
@@ -101,7 +101,7 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
     review = state.feedback.get(task.id) if status is Status.DONE else None
     after = apply_statuses(before, {task.id: status}, workspace.transition(state.histories))
     save_plan(transaction, state, after, [task.id])
-    save_statuses(workspace, transaction)
+    save_statuses(transaction)
     leaves_done = before.tasks[task.id].status == Status.DONE != status
     return StatusChange(
         task.id,

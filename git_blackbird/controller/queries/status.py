@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import processes_at_work
-from git_blackbird.controller.core.status_sync import derive_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.controller.runs.turns import waits_for
@@ -22,7 +21,7 @@ from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import undo_commands
-from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
+from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -169,7 +168,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         blocked=waits,
         skipped=tuple(sorted(skipped)),
         hints=tuple(dict.fromkeys(hints)),
-        drift=_drift(workspace, state),
+        drift=state.drift,
         unreadable=(
             *(fault for _, history in odd for fault in history.faults),
             *state.saved_feedback.faults,
@@ -263,16 +262,6 @@ def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple
     yield from ((task, due[task.id]) for task in state.plan.leaves() if task.id in due.keys() - busy)
 
 
-def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:
-    before = state.plan
-    after, _ = derive_plan(before, state.histories, workspace.transition(state.histories))
-    return {
-        task_id: (before.tasks[task_id].status, after.tasks[task_id].status)
-        for task_id in (sorted(before.tasks) if after is not before else ())
-        if after.tasks[task_id].status != before.tasks[task_id].status
-    }
-
-
 NONE_STOPPED: frozenset[TaskId] = frozenset()
 
 
@@ -294,16 +283,6 @@ def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
         return NONE_STOPPED
     leaves = state.plan.leaves()
     return frozenset(task.id for task in leaves if is_ready(state.plan, task) and is_stopped(state, task))
-
-
-def state_of_ready(workspace: Workspace, plan: Plan) -> PlanState:
-    """Return the state as far as the records go that ready tasks depend on; no others are read."""
-    ready = [task for task in plan.leaves() if is_ready(plan, task)]
-    names = {name for task in ready for name in (task.id, *task.deps)}
-    needed = {below.id for name in names for below in subtree(plan, plan.tasks[name])}
-    records = workspace.store.records
-    histories = {task_id: records.history(task_id) for task_id in needed.intersection(records.tasks())}
-    return PlanState(plan, histories)
 
 
 class Filter(NamedTuple):

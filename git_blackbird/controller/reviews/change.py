@@ -253,7 +253,7 @@ def _complete(
         reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
-        save_status(workspace, transaction, run.task_id)
+        save_status(transaction, run.task_id)
     return ended
 
 
@@ -281,7 +281,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     with workspace.transaction() as transaction:
         run = require_change(workspace.store.records.history(task.id), task)
         transaction.save_run(run.with_fields(_reopened(run)))
-        return save_statuses(workspace, transaction).state
+        return save_statuses(transaction).state
 
 
 def require_change(history: History, task: Task) -> Run:

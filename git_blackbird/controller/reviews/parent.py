@@ -37,9 +37,11 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import RunEnded
+from git_blackbird.storage.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -139,15 +141,23 @@ def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
     """Write the record, then the plan, under one lock, if the children are still as they were."""
     remember_config(workspace)
     with workspace.transaction() as transaction:
-        if present_signature(transaction.plan(), order.parent) != order.signature:
+        if present_signature(_plan_below(transaction, order.parent.id), order.parent) != order.signature:
             raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
-        save_statuses(workspace, transaction)
+        save_statuses(transaction)
         watch_agent(workspace, transaction, run)
 
 
 class StaleReviewError(RequestError):
     """Someone changed the children between the choice of a review and its start."""
+
+
+def _plan_below(transaction: Transaction, parent_id: TaskId) -> Plan:
+    """Return the plan with the statuses below a parent as its records have them, whatever its file says."""
+    plan = transaction.plan()
+    parent = plan.tasks.get(parent_id)
+    below = () if parent is None else subtree(plan, parent)
+    return transaction.state_of(*(task.id for task in below)).plan
 
 
 def present_signature(plan: Plan, parent: Task) -> str | None:
@@ -172,7 +182,8 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
 
     with agent_ended(workspace, run) as (transaction, check):
         transaction.renew_plan_backup()
-        tasks = transaction.plan().tasks
+        plan = _plan_below(transaction, run.task_id)
+        tasks = plan.tasks
         parent = tasks.get(run.task_id)
         outcome, verdict = classify_answer(ended, read_verdict)
         now = workspace.environment.timestamp()
@@ -183,9 +194,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         closed = run.with_fields(ending).with_fields(check.noted_in(fields))
         if verdict is not None:
             closed = closed.with_fields(_verdict_fields(verdict))
-        moved = parent is None or present_signature(transaction.plan(), parent) != (
-            run.parent_review_completion_signature
-        )
+        moved = parent is None or present_signature(plan, parent) != (run.parent_review_completion_signature)
         if verdict is not None and moved:
             closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
         transaction.save_run(closed)
@@ -194,7 +203,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
             for earlier in workspace.store.records.history(closed.task_id).reviews:
                 if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
                     transaction.save_run(earlier.superseded(now, closed.id))
-        save_feedback_and_statuses(workspace, transaction, transaction.state())
+        save_feedback_and_statuses(transaction, transaction.state())
     keep_logs(workspace, closed)
     return closed
 

@@ -293,7 +293,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         transaction.save_run(closed)
         # The plan is what it must be.
         transaction.renew_plan_backup()
-        save_status(workspace, transaction, run.task_id)
+        save_status(transaction, run.task_id)
     keep_logs(workspace, closed)
     texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
     texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]

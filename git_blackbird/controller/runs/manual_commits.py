@@ -82,7 +82,7 @@ def record_commit(
         for name in commit.tasks:
             if task_id_fault(TaskId(name)) is None:
                 require_unclaimed(workspace, TaskId(name))
-        save_statuses(workspace, transaction)
+        save_statuses(transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
                 one = _record(workspace, transaction, name, work)
@@ -151,7 +151,7 @@ def _record(
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)
-    save_statuses(workspace, transaction)
+    save_statuses(transaction)
     return RecordedCommit(task, run, is_new=amended is None)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird import trace
@@ -42,12 +43,12 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
-from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock, task_lock
@@ -204,12 +205,11 @@ class _TaskRun:
                 if reasons := readiness(plan, task).reasons:
                     raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
                 require_recorded(workspace, task.id)
-            # No parent above a leaf that is worked on is judged by its gate.
-            moment = workspace.transition({})
             transaction.save_run(run)
             if is_new:
                 supersede_runs(workspace, transaction, task.id, run.id)
-            save_plan(transaction, state, apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
+            started = replace(state, histories={**state.histories, task.id: History((run,))})
+            save_plan(transaction, state, started.plan)
             watch_agent(workspace, transaction, run)
         start_tracking(workspace, self._context.ui, run)
 

@@ -3,6 +3,7 @@
 import re
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 _NANOS = 1_000_000_000
 _RFC3339 = re.compile(
@@ -35,6 +36,23 @@ def format_timestamp(nanoseconds: int) -> str:
     text = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
     return f"{text}{fraction}Z"
+
+
+class Moment(NamedTuple):
+    """A time that can be compared, and its text as it was read."""
+
+    nanoseconds: int
+    text: str
+
+
+def moment_of(text: str | None) -> Moment | None:
+    """Return the moment that a timestamp names; None without one, or if it is invalid."""
+    if text is None:
+        return None
+    try:
+        return Moment(parse_timestamp(text), text)
+    except ValueError:
+        return None
 
 
 def seconds_between(earlier: str, later: str) -> float | None:

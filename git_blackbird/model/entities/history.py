@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.timestamps import seconds_between
+from git_blackbird.model.base.timestamps import Moment, moment_of, seconds_between
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.provenance import NOTHING_BESIDE, Beside, RecordError
@@ -42,6 +43,13 @@ class SavedFeedback(NamedTuple):
 
 
 NO_FEEDBACK = SavedFeedback()
+
+
+class Standing(NamedTuple):
+    """The status of a task as its records have it, and when that began."""
+
+    status: Status
+    since: Moment | None
 
 
 NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
@@ -89,6 +97,19 @@ class History:
     def latest(self) -> Run | None:
         """The last run that counts: neither a review nor superseded."""
         return next((run for run in reversed(self.recent) if run.counts), None)
+
+    @cached_property
+    def standing(self) -> "Standing | None":
+        """The status of a leaf by the latest run, and when it began; None if its runs do not determine it.
+
+        A start after it that reached no agent may have been seen in the plan.
+        """
+        if self.faults or self.latest is None:
+            return None
+        later = takewhile(lambda run: not run.counts, reversed(self.recent))
+        ends = (moment_of(run.superseded_at) for run in later if not run.is_review)
+        known = [at for at in (self.latest.moved_at, *ends) if at is not None]
+        return Standing(self.latest.task_status, max(known, default=None))
 
     @cached_property
     def at_work(self) -> tuple[Run, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.base.timestamps import Moment, parse_timestamp
 from git_blackbird.model.entities.status import Status as Status  # noqa: PLC0414  # whoever uses a plan uses both
 
 _FILE = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -167,6 +167,16 @@ def revised(task: Task, now: str) -> Task:
     """
     is_early = parse_timestamp(now) < parse_timestamp(task.created_at)
     return replace(task, updated_at=task.created_at if is_early else now)
+
+
+def derived(task: Task, status: Status, at: Moment | None) -> Task:
+    """Return the task with a status that began at ``at``, or the same object if nothing changes.
+
+    Its time never goes back: it was edited later, or another clock is ahead.
+    """
+    if at is None or at.text == task.updated_at or at.nanoseconds <= parse_timestamp(task.updated_at):
+        return task if task.status is status else replace(task, status=status)
+    return replace(task, status=status, updated_at=at.text)
 
 
 def with_status(task: Task, status: Status, now: str) -> Task:

@@ -1,5 +1,6 @@
 """A run: one start of one agent on one task, as in its record."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any, Literal, Self
@@ -8,7 +9,7 @@ from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId, RunId, SessionRef, TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.comment import ReviewComment
@@ -183,6 +184,7 @@ class RunFields(Record):
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``turn``: when its task was first sent back by a landing: those sent back later land after it.
     ``landing_begun``: some of its files may be written, and not all are known to be.
+    ``status_since``: when the status began that its task has by this run, where no other time says so.
     ``review_comments`` are those on lines of the change that its change request has.
     """
 
@@ -278,6 +280,7 @@ class RunFields(Record):
     landing_additions: tuple[str, ...] = ()
     landing_begun: bool | None = None
     turn: str | None = None
+    status_since: str | None = None
     review_comments: tuple[ReviewComment, ...] = ()
 
     def with_fields(self, fields: "RunFields") -> Self:
@@ -415,6 +418,36 @@ class Run(RunFields):
             case RunStatus.SUCCESS:
                 is_rejected = self.decision_state is DecisionState.REJECTED
                 return Status.FAILED if is_rejected or is_undone else Status.DONE
+
+    @property
+    def moved_at(self) -> Moment | None:
+        """When the status began that its task has by this run."""
+        return moment_of(self.status_since) or self._last_event
+
+    @property
+    def _last_event(self) -> Moment | None:
+        """When what the status follows from happened, as far as the record has a time for it."""
+        if self.status is RunStatus.RUNNING:
+            return moment_of(self.started_at)
+        # Nobody was asked about a change that was done, and is approved for the sake of its commit.
+        decided_at = self.decision_resolved_at if self.decision_requested_at is not None else None
+        at = self.undone_at or self.landed_at or decided_at or self.decision_requested_at
+        return moment_of(at) or moment_of(self.completed_at) or moment_of(self.started_at)
+
+    def following(self, stored: "Run | None", now: Callable[[], str]) -> "Run":
+        """Return the record as it is to be saved over ``stored``: with the time at which its status began.
+
+        A status that stays keeps its time. ``now`` is the clock, for what has no time in the record.
+        """
+        plain = self.with_fields(RunFields(status_since=None))
+        if self.is_review or stored is None:
+            return plain
+        before, event = stored.moved_at, plain.moved_at
+        if stored.task_status == self.task_status:
+            since = before
+        else:
+            since = event if event is not None and (before is None or event > before) else moment_of(now())
+        return plain if since in {None, event} else plain.with_fields(RunFields(status_since=since.text))
 
     @property
     def counts(self) -> bool:

@@ -1,12 +1,13 @@
 """Whether reviews allow a parent to be ``done``, and the feedback they leave pending."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
@@ -15,6 +16,7 @@ from git_blackbird.model.entities.run import (
     BY_CHECK,
     BY_LANDING,
     BY_REVIEWERS,
+    SUPERSEDED_BY_PLAN,
     DecisionState,
     Run,
     RunStatus,
@@ -58,6 +60,12 @@ class ReviewGate(NamedTuple):
             return GateState.REVIEW_DUE
         return GateState.OPEN if allows_done(review) else GateState.FAILING
 
+    def allows(self, tasks: Mapping[TaskId, Task], parent: Task) -> bool:
+        """Whether a review lets a complete parent be ``done``, also while a person has another one made."""
+        history = self.histories.get(parent.id, NO_HISTORY)
+        review = None if history.faults or not self.is_on else current_review(tasks, parent, history)
+        return review is not None and allows_done(review)
+
     def blocks(self, tasks: Mapping[TaskId, Task], parent: Task) -> bool:
         """Whether a parent stored as ``done`` may not stay so: a later review failed it."""
         history = self.histories.get(parent.id, NO_HISTORY)
@@ -97,6 +105,45 @@ def current_review(tasks: Mapping[TaskId, Task], parent: Task, history: History)
     return next(
         (run for run in reversed(reviews) if run.parent_review_completion_signature == signature), None
     )
+
+
+class ReviewMoments(NamedTuple):
+    """When reviews last moved a parent's status, and when one last failed it; None where none did."""
+
+    at: Moment | None
+    failed_at: Moment | None
+
+
+def moved_by_reviews(runs: Iterable[Run], worked: Moment | None) -> ReviewMoments:
+    """Return when the reviews of a parent moved its status since its children were worked on, at ``worked``.
+
+    What is found good already is not moved by another review that finds it good.
+    """
+    at = failed_at = None
+    allows = False
+    for moment, passes in _review_events(run for run in runs if run.run_type is RunType.REVIEW):
+        if moment is None or (worked is not None and moment <= worked):
+            continue
+        if passes is False:
+            at = failed_at = moment
+        elif not allows:
+            at = moment
+        allows = allows if passes is None else passes
+    return ReviewMoments(at, failed_at)
+
+
+def _review_events(reviews: Iterable[Run]) -> Iterator[tuple[Moment | None, bool | None]]:
+    """Yield the start of each review, its end with its verdict, and its dismissal, which passes."""
+    for run in reviews:
+        yield moment_of(run.started_at), None
+        yield moment_of(run.completed_at), None if _is_about_others(run) else run.parent_review_passed
+        if run.parent_review_dismissed is not None:
+            yield moment_of(run.parent_review_dismissed.at), True
+
+
+def _is_about_others(review: Run) -> bool:
+    """Whether the children had changed when the verdict came."""
+    return review.superseded_by == SUPERSEDED_BY_PLAN
 
 
 def is_complete(tasks: Mapping[TaskId, Task], task: Task) -> bool:

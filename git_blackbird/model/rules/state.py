@@ -36,19 +36,37 @@ from git_blackbird.model.rules.reviews import (
     is_complete,
     outstanding_feedback,
 )
+from git_blackbird.model.rules.status import derive
 
 
 @dataclass(frozen=True)
 class PlanState:
     """Plan, records and feedback files as they were read, and whether parents are reviewed (``is_gated``).
 
-    Everything else is derived from them on first use, once.
+    Everything else is derived from them on first use, once: also the plan that everyone is shown and acts on,
+    of which ``saved`` may be behind.
     """
 
-    plan: Plan
+    saved: Plan
     histories: Mapping[TaskId, History]
     saved_feedback: SavedFeedback = NO_FEEDBACK
     is_gated: bool = False
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan with the statuses that follow from the records."""
+        return derive(self.saved, self.histories, self.gate)
+
+    @cached_property
+    def drift(self) -> Mapping[TaskId, tuple[Status, Status]]:
+        """The tasks whose status differs from the saved one, smallest id first: that, and what it is."""
+        before, after = self.saved.tasks, self.plan.tasks
+        differing = (key for key in before if after[key] is not before[key])
+        return {
+            key: (before[key].status, after[key].status)
+            for key in sorted(differing)
+            if after[key].status != before[key].status
+        }
 
     @cached_property
     def open_histories(self) -> Mapping[TaskId, History]:

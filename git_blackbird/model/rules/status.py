@@ -7,40 +7,115 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import History, open_histories
+from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
+from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task, with_status
+from git_blackbird.model.entities.plan import Plan, Task, derived, with_status
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
-from git_blackbird.model.rules.reviews import GateState, ReviewGate, Transition, is_complete, open_children
+from git_blackbird.model.rules.reviews import (
+    GateState,
+    ReviewGate,
+    Transition,
+    is_complete,
+    moved_by_reviews,
+    open_children,
+)
 
 
-def derive_leaf(task: Task, history: History) -> Status:
-    """Return the derived status of a leaf, or the stored one if its runs do not determine it.
+def derive_leaf(task: Task, history: History) -> Task:
+    """Return a leaf with its derived status, or as it is stored if its runs do not determine that.
 
-    An unreadable record might be the latest run, so nothing is derived then.
+    An unreadable record might be the latest run, so nothing is derived then. The time is never the clock's:
+    whenever it is derived, from whichever state of the plan, it is the same.
     """
-    if history.faults:
-        return task.status
-    latest, newest = history.latest, history.newest
-    if latest is not None:
-        return latest.task_status
-    void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
-    return Status.TODO if void and task.status == Status.IN_PROGRESS else task.status
+    if (standing := history.standing) is not None:
+        return derived(task, standing.status, standing.since)
+    newest = history.newest
+    is_void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
+    if newest is None or not is_void or history.faults or task.status != Status.IN_PROGRESS:
+        return task
+    return derived(task, Status.TODO, moment_of(newest.superseded_at))
 
 
-def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskId, Status]:
-    """Return the leaves whose stored status differs from the derived one, with that."""
-    wanted: dict[TaskId, Status] = {}
-    # A closed history says that its task is done.
-    for task_id in sorted(open_histories(histories).keys() | (plan.unfinished & histories.keys())):
-        task = plan.tasks.get(task_id)
-        if task is not None and task.is_leaf:
-            status = derive_leaf(task, histories[task_id])
-            if status != task.status:
-                wanted[task_id] = status
-    return wanted
+def derive(plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> Plan:
+    """Return the plan with every status that follows from the records, or the same object if all do.
+
+    What it shows is a function of the records and of what people wrote into the plan: it repairs statuses
+    after a crash, a checkout of an older plan, a manual edit, or a change of the gates. Of some records alone
+    only what is certain follows.
+    """
+    return _Derivation(plan, histories, gate).plan()
+
+
+class _Derivation:
+    """One pass over the plan, from the leaves up.
+
+    ``moments`` is when the records last moved the status of each parent. One is looked at again if a child
+    has ``moved``, and may not stay ``done`` if a descendant has left that: ``reopened``.
+    """
+
+    def __init__(self, plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> None:
+        self._before, self._histories, self._gate = plan, histories, gate
+        self._tasks = dict(plan.tasks)
+        self._changed: list[TaskId] = []
+        self._moments: dict[TaskId, Moment] = {}
+        self._moved: set[TaskId] = set()
+        self._reopened: set[TaskId] = set()
+
+    def plan(self) -> Plan:
+        """Derive all tasks that have records, and all parents."""
+        for task_id, history in self._histories.items():
+            task = self._tasks.get(task_id)
+            if task is not None and not task.children and (after := derive_leaf(task, history)) is not task:
+                self._replace(task, after)
+        for parent in reversed(self._before.parents()):
+            if (after := self._derive_parent(parent)) is not parent:
+                self._replace(parent, after)
+        if not self._changed:
+            return self._before
+        return self._before.restated(self._tasks, _leaves_of(self._before, self._changed))
+
+    def _replace(self, task: Task, after: Task) -> None:
+        self._tasks[task.id] = after
+        self._changed.append(task.id)
+        if task.parent is not None:
+            if after.status != task.status:
+                self._moved.add(task.parent)
+            if _has_left(task, after) or task.status is after.status is Status.DONE:
+                # What is done since a later time was not done in between.
+                self._reopened.add(task.parent)
+
+    def _moment(self, task_id: TaskId) -> Moment | None:
+        if self._before.tasks[task_id].children:
+            return self._moments.get(task_id)
+        history = self._histories.get(task_id)
+        return None if history is None or history.standing is None else history.standing.since
+
+    def _derive_parent(self, parent: Task) -> Task:
+        reviews = self._histories.get(parent.id, NO_HISTORY).recent if self._gate.is_on else ()
+        worked = max((at for child in parent.children if (at := self._moment(child))), default=None)
+        reviewed = moved_by_reviews(reviews, worked)
+        if (at := reviewed.at or worked) is not None:
+            self._moments[parent.id] = at
+        if reviewed.failed_at is not None and reviewed.failed_at > _time_of(parent):
+            self._reopened.add(parent.id)
+        is_reopened, is_over = parent.id in self._reopened, is_complete(self._tasks, parent)
+        if is_reopened and parent.parent is not None:
+            self._reopened.add(parent.parent)
+        status = parent.status
+        if is_over or is_reopened or parent.id in self._moved:
+            status = _parent_status(self._tasks, parent, self._gate, reopened=is_reopened)
+        if status != parent.status:
+            newest = max(_time_of(self._tasks[child]) for child in parent.children)
+            return derived(parent, status, at or newest)
+        follows = is_reopened if status is Status.DONE else status in _FROM_CHILDREN
+        return derived(parent, status, at) if follows else parent
+
+
+def _time_of(task: Task) -> Moment:
+    return Moment(parse_timestamp(task.updated_at), task.updated_at)
 
 
 def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], moment: Transition) -> Plan:
@@ -81,10 +156,13 @@ def _followed(
 
 def _opened_above(before: Plan, tasks: Mapping[TaskId, Task], task_id: TaskId) -> set[TaskId]:
     """Return the ancestors of tasks that have left ``done``, or are to be done after all."""
-    old, now = before.tasks.get(task_id), tasks[task_id].status
-    if old is None or not old.is_over or now in {old.status, Status.DONE}:
-        return set()
-    return {above.id for above in ancestors(Plan(tasks), tasks[task_id])}
+    old, now = before.tasks.get(task_id), tasks[task_id]
+    return {above.id for above in ancestors(Plan(tasks), now)} if old and _has_left(old, now) else set()
+
+
+def _has_left(old: Task, now: Task) -> bool:
+    """Whether a task has left ``done``, or is to be done after all."""
+    return old.is_over and now.status not in {old.status, Status.DONE}
 
 
 def propagate_to_parents(before: Plan, after: Plan, moment: Transition) -> Plan:
@@ -139,7 +217,8 @@ _OF_GATE = {
 
 def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: ReviewGate, *, reopened: bool) -> Status:
     if is_complete(tasks, parent):
-        if parent.status == Status.DONE and not reopened and not gate.blocks(tasks, parent):
+        stays_done = parent.status == Status.DONE and not reopened and not gate.blocks(tasks, parent)
+        if stays_done or gate.allows(tasks, parent):
             return Status.DONE
         stays = Status.WAITING_USER if parent.status == Status.DONE else parent.status
         return _OF_GATE.get(gate.state(tasks, parent), stays)
@@ -149,28 +228,6 @@ def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: ReviewGate,
     if parent.status in _FOLLOWING and any(status in _WORKED_ON for status in children):
         return Status.IN_PROGRESS
     return parent.status
-
-
-def apply_gates(plan: Plan, moment: Transition) -> Plan:
-    """Return the plan with every complete parent as its gate says, from the leaves up.
-
-    This repairs statuses after a crash, a manual edit of the plan, or a change of the gates.
-    """
-    parents = plan.parents()
-    if not any(is_complete(plan.tasks, task) for task in parents):
-        return plan
-    tasks = dict(plan.tasks)
-    held_back: list[TaskId] = []
-    settled = False
-    for task in reversed(parents):
-        if is_complete(tasks, task):
-            status = _parent_status(tasks, tasks[task.id], moment.gate, reopened=False)
-            if status != task.status:
-                tasks[task.id] = with_status(task, status, moment.now)
-                settled = True
-                if task.status == Status.DONE:
-                    held_back.append(task.id)
-    return plan.restated(_followed(plan, tasks, held_back, moment).tasks) if settled else plan
 
 
 class PlanProgress:

@@ -86,7 +86,7 @@ def test_records_that_end_with_nul_quote_nothing(busy: Path) -> None:
     records = printed(busy, "list", "--all", "--tree", "-z").decode().split("\0")
     assert records.pop() == ""
     assert [record.split("\t", 5) for record in records] == [
-        ["drifts", "done", "DONE", "0", "-", "Task drifts"],
+        ["drifts", "waiting_user", "WAITING_USER", "0", "-", "Task drifts"],
         ["failed", "failed", "FAILED", "0", "-", "Task failed"],
         ["free", "todo", "BLOCKED", "0", "-", "日本語 \\ title"],
         ["p", "in_progress", "IN_PROGRESS", "0", "-", "A parent"],

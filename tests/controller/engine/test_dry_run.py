@@ -14,7 +14,7 @@ from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import is_ready
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
-from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
+from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
 from git_blackbird.model.views.events import RunStarted
 from tests.controller.support import (
     STAMP,
@@ -62,7 +62,7 @@ def plans(draw: st.DrawFn) -> Plan:
 @settings(max_examples=examples(300))
 @given(plans())
 def test_looking_ahead_step_by_step_is_deriving_the_whole_plan_again(plan: Plan) -> None:
-    plan = apply_gates(plan, _MOMENT)
+    plan = derive(plan, {}, _MOMENT.gate)
     progress = PlanProgress(plan)
     while (task := next((task for task in plan.leaves() if is_ready(plan, task)), None)) is not None:
         assert progress.take_ready() == task

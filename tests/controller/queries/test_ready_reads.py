@@ -1,9 +1,8 @@
-"""What is read of the records to say which tasks are ready."""
+"""What is read of the records to say how the tasks are."""
 
 import sys
 from pathlib import Path
 
-from git_blackbird.controller.queries.status import state_of_ready
 from tests.controller.support import configure, execute, leaf, open_at, put_plan
 from tests.support import commit
 
@@ -21,7 +20,7 @@ def test_records_are_looked_for_only_where_there_are_some(repo: Path) -> None:
             opened.append(Path(str(arguments[0])).name)
 
     sys.addaudithook(count)
-    state = state_of_ready(workspace, workspace.store.plan())
+    state = workspace.plan_state()
     is_counting = False
     assert (list(state.histories), "a" in opened) == (["a"], True)
     assert {"b", "c"}.isdisjoint(opened)

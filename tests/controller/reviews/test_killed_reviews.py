@@ -97,7 +97,12 @@ def test_both_are_stopped_and_the_next_execute_reviews_again_once(demo: Path) ->
     (done,) = runs_of(demo, "a")
     assert done.review_state is ReviewState.DONE
     assert done == run.with_fields(
-        RunFields(review_state=done.review_state, review_round=1, merged_review=done.merged_review)
+        RunFields(
+            review_state=done.review_state,
+            review_round=1,
+            merged_review=done.merged_review,
+            status_since=done.status_since,
+        )
     )
     assert execute(demo).text == "every task is done"
     assert len(reviews(demo)) == 4

@@ -769,6 +769,18 @@ def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: P
     assert let_go.feedback == B_IS_TOLD
 
 
+def test_feedback_stays_owed_where_an_older_plan_says_that_nothing_was_done(flagged: Path) -> None:
+    workspace = open_at(flagged)
+    with workspace.transaction() as transaction:
+        plan = transaction.plan()
+        old = [replace(task, status=Status.TODO, updated_at=task.created_at) for task in plan.tasks.values()]
+        transaction.save_plan(plan.replaced(*old))
+    execute(flagged)
+    assert store_at(flagged).plan() == plan
+    assert on_disk(flagged) == ["a"]
+    assert len(reviews(flagged)) == 1
+
+
 def test_readers_say_that_a_parent_does_not_stay_done(flagged: Path) -> None:
     workspace = open_at(flagged)
     with workspace.store.transaction() as transaction:

@@ -19,7 +19,6 @@ from git_blackbird.model.entities.commits import Evidence
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.status import derive_leaves
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
@@ -381,7 +380,7 @@ def test_a_crash_between_record_and_plan_is_repaired(gated: Path) -> None:
     do(gated, "a")
     (gated / "blackbird.plan.json").write_bytes(before)
     state = open_at(gated).plan_state()
-    assert derive_leaves(state.plan, state.histories) == {"a": Status.WAITING_USER}
+    assert state.drift == {"a": (Status.TODO, Status.WAITING_USER)}
     execute(gated)
     assert status(gated, "a") == Status.WAITING_USER
 

@@ -1,5 +1,6 @@
 """What is due, in its order."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.check import CHECK_DUE, CheckOutcome, CheckResult
 from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_RETRY,
     DecisionState,
@@ -56,13 +57,17 @@ def only(*names: str) -> CallScope:
     return CallScope(only=frozenset(map(TaskId, names)))
 
 
+def derived(plan: Plan, runs: Mapping[TaskId, History], name: str) -> Task:
+    return PlanState(plan, runs).plan.tasks[TaskId(name)]
+
+
 PLAN = plan_of(task("a", WAITING), task("b", WAITING), task("c"), task("d", deps=["c"]), task("e"))
 ALL = histories(requested(5, "b"), pending(1, "a"))
 
 
 def test_a_change_request_comes_before_older_decisions_and_ready_tasks() -> None:
     due = next_action(PlanState(PLAN, ALL), CallScope())
-    assert due == ApplyChangeRequest(PLAN.tasks[TaskId("b")], ALL[TaskId("b")].runs[0])
+    assert due == ApplyChangeRequest(derived(PLAN, ALL, "b"), ALL[TaskId("b")].runs[0])
 
 
 def test_a_check_comes_before_reviews_and_decisions_and_after_change_requests() -> None:
@@ -70,11 +75,11 @@ def test_a_check_comes_before_reviews_and_decisions_and_after_change_requests() 
     both = {**ALL, **histories(checked)}
     assert isinstance(next_action(PlanState(PLAN, both), CallScope()), ApplyChangeRequest)
     runs = histories(pending(1, "a"), checked)
-    assert next_action(PlanState(PLAN, runs), CallScope()) == CheckChange(PLAN.tasks[TaskId("c")], checked)
+    assert next_action(PlanState(PLAN, runs), CallScope()) == CheckChange(derived(PLAN, runs, "c"), checked)
     assert isinstance(next_action(PlanState(PLAN, runs), only("a")), PendingDecision)
     passed = checked.model_copy(update={"check": CheckResult(outcome=CheckOutcome.PASSED)})
     runs = histories(pending(1, "a"), passed)
-    assert next_action(PlanState(PLAN, runs), CallScope()) == ReviewChange(PLAN.tasks[TaskId("c")], passed)
+    assert next_action(PlanState(PLAN, runs), CallScope()) == ReviewChange(derived(PLAN, runs, "c"), passed)
 
 
 @pytest.mark.parametrize("outcome", [one for one in CheckOutcome if one is not CheckOutcome.DUE])
@@ -95,14 +100,14 @@ def test_the_oldest_decision_comes_before_questions_and_ready_tasks() -> None:
         run(1, RunStatus.WAITING_USER, "e"),
     )
     due = next_action(PlanState(PLAN, runs), CallScope(asked=frozenset({RunId(f"{1:016x}")})))
-    assert due == PendingDecision(PLAN.tasks[TaskId("a")], runs[TaskId("a")].runs[0])
+    assert due == PendingDecision(derived(PLAN, runs, "a"), runs[TaskId("a")].runs[0])
 
 
 def test_a_question_comes_before_ready_tasks_only_in_the_call_that_asks_it() -> None:
     asks = run(1, RunStatus.WAITING_USER, "b")
     runs = histories(asks)
     assert next_action(PlanState(PLAN, runs), CallScope(asked=frozenset({asks.id}))) == AskQuestions(
-        PLAN.tasks[TaskId("b")], asks
+        derived(PLAN, runs, "b"), asks
     )
     assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
 
@@ -134,8 +139,8 @@ def test_the_oldest_run_that_was_broken_off_comes_before_ready_tasks() -> None:
         run(1, RunStatus.PAUSED, "b", terminal_reason=TerminalReason.WALL_LIMIT),
     )
     broken_off, limited = runs[TaskId("a")].runs[0], runs[TaskId("b")].runs[0]
-    assert next_action(PlanState(PLAN, runs), CallScope()) == AskPaused(PLAN.tasks[TaskId("b")], limited)
-    assert next_action(PlanState(PLAN, runs), only("a")) == ContinueRun(PLAN.tasks[TaskId("a")], broken_off)
+    assert next_action(PlanState(PLAN, runs), CallScope()) == AskPaused(derived(PLAN, runs, "b"), limited)
+    assert next_action(PlanState(PLAN, runs), only("a")) == ContinueRun(derived(PLAN, runs, "a"), broken_off)
     assert next_action(PlanState(PLAN, runs), only("c")) == StartTask(PLAN.tasks[TaskId("c")])
 
 
@@ -147,7 +152,7 @@ def test_waiting_and_failed_tasks_stop_nothing(status: RunStatus) -> None:
 
 def test_only_touches_the_named_tasks() -> None:
     assert next_action(PlanState(PLAN, ALL), only("a")) == PendingDecision(
-        PLAN.tasks[TaskId("a")], ALL[TaskId("a")].runs[0]
+        derived(PLAN, ALL, "a"), ALL[TaskId("a")].runs[0]
     )
     assert next_action(PlanState(PLAN, ALL), only("e")) == StartTask(PLAN.tasks[TaskId("e")])
     assert next_action(PlanState(PLAN, ALL), only("d")) == Idle({TaskId("d"): (TaskId("c"),)})
@@ -188,7 +193,7 @@ def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
     plan, runs = plan_of(task("a", WAITING)), histories(asked, lost)
     assert is_session_lost(runs[TaskId("a")], asked)
     assert next_action(PlanState(plan, runs), CallScope()) == ApplyChangeRequest(
-        plan.tasks[TaskId("a")], asked
+        derived(plan, runs, "a"), asked
     )
     (owed,) = pending_items(PlanState(plan, runs))
     assert (owed.kind, owed.command) == (PendingKind.NEW_SESSION, "git blackbird restart a")
@@ -244,9 +249,9 @@ def test_everything_owed_comes_with_its_command() -> None:
 
 def test_a_decision_on_a_failed_run_is_due() -> None:
     failed = pending(1, "a", status=RunStatus.FAILED)
-    plan = tree({"a": Status.FAILED}, {})
-    assert next_action(PlanState(plan, {TaskId("a"): History((failed,))}), CallScope()) == PendingDecision(
-        plan.tasks[TaskId("a")], failed
+    plan, runs = tree({"a": Status.FAILED}, {}), histories(failed)
+    assert next_action(PlanState(plan, runs), CallScope()) == PendingDecision(
+        derived(plan, runs, "a"), failed
     )
 
 

@@ -39,7 +39,7 @@ def test_only_what_came_later_and_still_is_there_has_landed_since() -> None:
         landed("6", "2026-01-01T15:00:00Z"),
         landed("7", "2026-01-01T16:00:00Z", decision_state=DecisionState.PENDING),
     ]
-    plan = Plan({run.task_id: new_task(run.task_id, run.task_id, OLD) for run in runs})
+    plan = Plan({run.task_id: new_task(run.task_id, run.task_id, run.started_at) for run in runs})
     state = PlanState(plan, {run.task_id: History((run,)) for run in runs})
     others = other_tasks(state, TaskId("6"), {TaskId("1"), TaskId("6")}, "2026-01-01T11:00:00Z")
     assert [other.task.id for other in others.landed] == ["4", "2"]

@@ -23,9 +23,8 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import BY_STATE, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope, next_action
-from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, blocked_parents
-from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaf, derive_leaves
+from git_blackbird.model.rules.status import derive_leaf
 from tests.model.building import LATER, STAMP, run, tree
 from tests.support import examples
 
@@ -96,9 +95,6 @@ def feedback_files(files: Mapping[str, str]) -> SavedFeedback:
 def conclusions(plan: Plan, histories: Mapping[TaskId, History], saved: SavedFeedback) -> list[object]:
     """Everything that the loop and ``status`` conclude from a state."""
     state = PlanState(plan, histories, saved, is_gated=True)
-    moment = Transition(LATER, ReviewGate(True, histories))
-    wanted = derive_leaves(plan, histories)
-    after = apply_gates(apply_statuses(plan, wanted, moment) if wanted else plan, moment)
     return [
         dict(state.unreadable),
         dict(state.feedback),
@@ -107,8 +103,7 @@ def conclusions(plan: Plan, histories: Mapping[TaskId, History], saved: SavedFee
         pending_items(state),
         stuck_tasks(state),
         blocked_parents(state),
-        wanted,
-        after.tasks,
+        state.plan.tasks,
         *(list(take(state)) for take in BY_STATE.values()),
         *(next_action(state, scope) for scope in (CallScope(), CallScope(review=TaskId("b")))),
         next_action(state, CallScope(only=frozenset({TaskId("a"), TaskId("d")}))),
@@ -140,7 +135,7 @@ def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: 
     told = history_of("a", records, 1)
     if told.is_closed:
         leaf = tree({"a": status}, {}).tasks[TaskId("a")]
-        assert derive_leaf(leaf, told) is Status.DONE
+        assert derive_leaf(leaf, told).status is Status.DONE
         assert (*told.at_work, *told.faults) == ()
         assert not told.is_under_review
         assert not any(one.is_open or one.review_state is ReviewState.BY_HAND for one in told.recent)

@@ -17,11 +17,11 @@ from git_blackbird.model.entities.run import (
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import (
-    apply_gates,
     apply_statuses,
+    derive,
     derive_leaf,
-    derive_leaves,
 )
 from tests.model.building import LATER, STAMP, histories, history, plan_of, run, statuses, task, tree
 
@@ -68,7 +68,7 @@ def test_each_row(run_status: RunStatus, decision: DecisionState | None, expecte
     latest = run(1, run_status, decision_state=decision)
     assert latest.task_status == expected
     for stored in Status:
-        assert derive_leaf(task("t", stored), history(latest)) == expected
+        assert derive_leaf(task("t", stored), history(latest)).status == expected
 
 
 @pytest.mark.parametrize(("run_status", "decision", "expected"), TABLE)
@@ -77,34 +77,34 @@ def test_a_superseded_run_says_nothing(
 ) -> None:
     gone = run(2, run_status, decision_state=decision, superseded_at=LATER, superseded_by=SUPERSEDED_BY_RETRY)
     for stored in Status:
-        assert derive_leaf(task("t", stored), history(gone)) == stored
+        assert derive_leaf(task("t", stored), history(gone)).status == stored
     counts = run(1, RunStatus.PAUSED)
-    assert derive_leaf(task("t"), history(counts, gone)) == WAITING
+    assert derive_leaf(task("t"), history(counts, gone)).status == WAITING
 
 
 @pytest.mark.parametrize("kind", sorted(REVIEWER_TYPES))
 def test_a_reviewers_run_says_nothing(kind: RunType) -> None:
     review = run(2, RunStatus.FAILED, run_type=kind)
-    assert derive_leaf(task("t"), history(review)) == TODO
-    assert derive_leaf(task("t"), history(run(1), review)) == DONE
+    assert derive_leaf(task("t"), history(review)).status == TODO
+    assert derive_leaf(task("t"), history(run(1), review)).status == DONE
 
 
 def test_nothing_is_derived_beside_a_record_that_cannot_be_read() -> None:
     unsure = History((run(1, RunStatus.FAILED),), (RecordError("runs/t/x.json", "is empty"),))
-    assert derive_leaf(task("t", DONE), unsure) == DONE
+    assert derive_leaf(task("t", DONE), unsure).status == DONE
 
 
 def test_a_start_that_never_was_leaves_the_task_to_do() -> None:
     void = run(1, RunStatus.FAILED, superseded_at=LATER, superseded_by=SUPERSEDED_BY_UNAVAILABLE)
-    assert derive_leaf(task("t", IN_PROGRESS), history(void)) == TODO
-    assert derive_leaf(task("t", SKIPPED), history(void)) == SKIPPED
-    assert derive_leaf(task("t", IN_PROGRESS), history(run(0, RunStatus.FAILED), void)) == FAILED
+    assert derive_leaf(task("t", IN_PROGRESS), history(void)).status == TODO
+    assert derive_leaf(task("t", SKIPPED), history(void)).status == SKIPPED
+    assert derive_leaf(task("t", IN_PROGRESS), history(run(0, RunStatus.FAILED), void)).status == FAILED
 
 
-def test_only_leaves_of_this_plan_whose_status_differs_are_named() -> None:
+def test_tasks_of_this_plan_whose_status_differs_are_named() -> None:
     plan = tree({"p": TODO, "a": TODO, "b": DONE}, {"a": "p", "b": "p"})
     runs = [run(number, task_id=name) for number, name in enumerate(["p", "a", "b", "elsewhere"])]
-    assert derive_leaves(plan, histories(*runs)) == {"a": DONE}
+    assert PlanState(plan, histories(*runs)).drift == {"a": (TODO, DONE), "p": (TODO, DONE)}
 
 
 def moved(plan: Plan, **wanted: Status) -> dict[str, str]:
@@ -187,12 +187,12 @@ def test_a_parent_that_someone_set_aside_stays_so_until_its_children_are_done(st
 
 def test_settling_marks_parents_from_the_leaves_up() -> None:
     plan = tree({"top": IN_PROGRESS, "mid": TODO, "a": DONE, "b": DONE, "c": DONE}, ABOVE)
-    assert statuses(apply_gates(plan, Transition(LATER, OFF))) == dict.fromkeys(DEEP, "done")
+    assert statuses(derive(plan, {}, OFF)) == dict.fromkeys(DEEP, "done")
 
 
 def test_settling_a_settled_plan_gives_the_very_same_value() -> None:
     plan = tree({"top": DONE, "mid": DONE, "a": TODO, "b": DONE, "c": DONE}, ABOVE)
-    assert apply_gates(plan, Transition(LATER, OFF)) is plan
+    assert derive(plan, {}, OFF) is plan
 
 
 def test_a_very_deep_tree_settles_and_reopens() -> None:
@@ -210,7 +210,7 @@ def test_a_very_deep_tree_settles_and_reopens() -> None:
             for name in names
         )
     )
-    settled = apply_gates(plan, Transition(LATER, OFF))
+    settled = derive(plan, {}, OFF)
     assert set(statuses(settled).values()) == {"done"}
     opened = apply_statuses(settled, {TaskId(names[-1]): TODO}, Transition(LATER, OFF))
     assert set(list(statuses(opened).values())[:-1]) == {"in_progress"}
