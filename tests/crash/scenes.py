@@ -94,6 +94,15 @@ def _accepted_to_commit(repo: Path) -> None:
     _accepted(repo, execution__commit="approved")
 
 
+def _checked(repo: Path) -> None:
+    _accepted(repo, check__command="test -e x.txt && echo seen >made-by-check")
+
+
+def _taken_back(repo: Path) -> None:
+    _committed(repo)
+    run(repo, ours("undo", "a"))
+
+
 def _conflicting(repo: Path) -> None:
     _in_worktrees(repo, "write x.txt theirs\non-feedback write x.txt both")
     write(repo, {"x.txt": "mine\n"})
@@ -165,6 +174,7 @@ SCENES: Mapping[str, Scene] = {
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
     "land": scene(_accepted, "execute", "--no-input"),
     "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),
+    "check": scene(_checked, "execute", "--no-input"),
     "conflict": scene(_conflicting, "execute", "--no-input"),
     "set up": scene(_to_set_up, "execute", "--no-input"),
     "jobs": scene(_two_jobs, "execute", "--no-input"),
@@ -173,6 +183,8 @@ SCENES: Mapping[str, Scene] = {
     "answer": replace(scene(_ask_question, "resume", "a"), typed="1\n"),
     "reject": scene(_waiting, "decide", "a", "--reject"),
     "undo": scene(_committed, "undo", "a"),
+    "redo": scene(_taken_back, "redo", "a"),
+    "restore": scene(_waiting, "restore", "0", "../restored"),
     "edit": scene(_tree, "edit", "t", "--title", "Work t"),
     "editor": scene(_edited, "edit", "t"),
     "move": scene(_tree, "move", "z", "--parent", "p", "--index", "0"),

@@ -33,6 +33,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "commit": {"fail": r"worker os\.link"},
     "execute": {"kill": r"os\.rename .*/tmp/blackbird\.plan"},
     "edit": {"fail": r"os\.fsync"},
+    "redo": {"kill": r"worker os\.utime .*/next\."},
     "undo": {"kill": r"os\.replace|os\.rename .*/x\.txt|os\.(remove|unlink) .*x\.txt"},
     "land": {"kill": r"os\.(link|rename) .*x\.txt", "fail": r"os\.mkdir .*/work/repo/d"},
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},

@@ -10,12 +10,19 @@ from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.changes import look_at, own_commits
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess
+from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess, update_index
 from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.additions import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.journal import Journal
-from git_blackbird.git.worktree.log import commit_of_run, commits_in_head, find_commit
+from git_blackbird.git.worktree.log import (
+    commit_of_run,
+    commit_parts,
+    commits_in_head,
+    find_commit,
+    tree_of,
+)
 from git_blackbird.git.worktree.merging import Merged, merge_changes, with_attempt
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
@@ -286,7 +293,8 @@ class _Undo:
         )
         if not plan.edits and not plan.obstacles and self._marked.undo_begun is not None:
             # It was cut off after its commit.
-            return _Commit(commit_of_run(workspace.repo, mark, self._marked.head_commit))
+            made = commit_of_run(workspace.repo, mark, self._marked.head_commit)
+            return _Commit() if made is None else _Commit(made, _followed(workspace.repo, made))
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
@@ -367,6 +375,16 @@ class _Undo:
             uncommitted=commit.why_not,
             is_dry_run=is_dry_run,
         )
+
+
+def _followed(repo: Repository, commit: str) -> str | None:
+    """Let the index follow a commit that a killed call made; say why it does not."""
+    tree, (parent, *_) = commit_parts(repo, commit)
+    try:
+        update_index(repo, tree_of(repo, parent), tree)
+    except UnusableError as error:
+        return error.message
+    return None
 
 
 def _ran_after(state: PlanState, task: Task, run: Run) -> list[TaskId]:
