@@ -28,6 +28,7 @@ from hypothesis.stateful import (
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     dismiss_review,
@@ -40,6 +41,7 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover, running_records
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
+from git_blackbird.controller.runs.manual_commits import record_commit
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.decision import Decision
@@ -47,7 +49,15 @@ from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.history import completed_task, runs_in_change
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Question, ReviewState, Run, RunStatus, RunType
+from git_blackbird.model.entities.run import (
+    BY_REVIEWERS,
+    DecisionState,
+    Question,
+    ReviewState,
+    Run,
+    RunStatus,
+    RunType,
+)
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
@@ -134,7 +144,8 @@ case "$behaviour" in
   pause) working;;
   fail) echo half >>"half-$BLACKBIRD_TASK_ID"; say true "API Error: 500" "$2" 1; exit 1;;
   ask) say false '{\"questions\":[{\"id\":\"q\",\"prompt\":\"Which?\"}]}' "$2" 1;;
-  *) echo done >>"out-$BLACKBIRD_TASK_ID"; say false ok "$2" 1;;
+  *) for file in out-*; do test -f "$file" && sed -i '/^[<|=>]\{7\}/d' "$file"; done
+     echo done >>"out-$BLACKBIRD_TASK_ID"; say false ok "$2" 1;;
 esac
 """
 PLANS = {
@@ -175,6 +186,15 @@ PARENTS = st.sampled_from(["p", "p", "q"])
 REVIEWED = st.sampled_from(["p", "p", "q", "a"])
 OPINIONS = st.sampled_from(["approves", "approves", "wants", "prose", "crash", "work"])
 VERDICTS = st.sampled_from(["pass", "first", "last", "all", "prose", "crash", "work"])
+# What person and agents write: nothing else is ever beside it.
+SEEN = {
+    ".git",
+    ".blackbird",
+    "a.txt",
+    "blackbird.plan.json",
+    *(f"{kind}-{task}" for kind in ("out", "half") for task in "abcpq"),
+}
+CHECKS = {"passes": "true", "fails": "false", "is broken": "no-such-program", "is missing": ""}
 STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED, Status.SKIPPED])
 
 
@@ -272,7 +292,14 @@ class Player(Person):
         if self.reply == "changes" and checkpoint.request_blocked_reason is None and self.requests < 2:
             self.requests += 1
             return changes(self.machine.new_text())
-        return Unanswered() if self.reply == "leave" else REPLIES_OF.get(self.reply)
+        if self.reply == "leave" or self.shown_again(checkpoint):
+            return Unanswered()
+        return REPLIES_OF.get(self.reply)
+
+    def shown_again(self, checkpoint: Checkpoint) -> bool:
+        """Whether a change comes back too often, as where the person's own edits keep it from landing."""
+        self.checkpoints.append(checkpoint)
+        return [shown.run.id for shown in self.checkpoints].count(checkpoint.run.id) > 2
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
@@ -304,8 +331,17 @@ class Machine(RuleBasedStateMachine):
         commits=st.booleans(),
         left_by_go=st.booleans(),
         reviews=st.booleans(),
+        place=st.tuples(st.booleans(), st.sampled_from(sorted(CHECKS))),
     )
-    def begin(self, plan: str, checkpoints: bool, commits: bool, left_by_go: bool, reviews: bool) -> None:
+    def begin(
+        self,
+        plan: str,
+        checkpoints: bool,
+        commits: bool,
+        left_by_go: bool,
+        reviews: bool,
+        place: tuple[bool, str],
+    ) -> None:
         self.plan = plan
         git(self.repo, "init", "-q", "-b", "main")
         commit(self.repo, {"a.txt": "one\n"})
@@ -317,7 +353,9 @@ class Machine(RuleBasedStateMachine):
         )
         configure(self.repo, execution__commit="approved" if commits else "never")
         self.reviews_of_changes(reviews)
-        configure(self.repo, reviews__maxIterations="2")
+        configure(self.repo, reviews__maxIterations="2", check__mode="gate")
+        self.places(place[0])
+        self.check(place[1])
         put_plan(self.repo, *PLANS[plan])
         if left_by_go and plan == "parent":
             leave_as_go_does(self.repo)
@@ -433,6 +471,39 @@ class Machine(RuleBasedStateMachine):
     def reviews_of_changes(self, on: bool) -> None:
         configure(self.repo, reviews__mode="parallel" if on else "off")
 
+    @rule(on=st.booleans())
+    def places(self, on: bool) -> None:
+        configure(self.repo, execution__worktrees=str(on).lower())
+
+    @rule(verdict=st.sampled_from(sorted(CHECKS)))
+    def check(self, verdict: str) -> None:
+        configure(self.repo, check__command=CHECKS[verdict])
+
+    @rule(task=TASKS)
+    def undo(self, task: str) -> None:
+        with contextlib.suppress(RequestError):
+            undo_task(open_at(self.repo), task)
+
+    @rule(task=TASKS)
+    def redo(self, task: str) -> None:
+        with contextlib.suppress(RequestError):
+            redo_task(open_at(self.repo), task)
+
+    @rule(task=TASKS)
+    def edit(self, task: str) -> None:
+        """Write a line where agents write theirs."""
+        with (self.repo / f"out-{task}").open("a") as file:
+            file.write(f"{self.new_text()}\n")
+
+    @rule(task=TASKS)
+    def do_by_hand(self, task: str) -> None:
+        """Commit what a task asks for, and let the hook tell of it."""
+        self.edit(task)
+        git(self.repo, "add", f"out-{task}")
+        git(self.repo, "commit", "-q", "-m", f"by hand\n\nBlackbird-Task: {task}", "--only", f"out-{task}")
+        self.set_by_hand.add(task)
+        record_commit(open_at(self.repo), git(self.repo, "rev-parse", "HEAD"), None)
+
     @rule(task=TASKS)
     def retry(self, task: str) -> None:
         with contextlib.suppress(RequestError):
@@ -454,11 +525,28 @@ class Machine(RuleBasedStateMachine):
     def checkpoints(self, on: bool) -> None:
         configure(self.repo, execution__stopAfterEachTask=str(on).lower())
 
-    @rule(behaviour=BEHAVIOURS, reply=REPLIES, step=st.integers(1, 45))
+    @rule(behaviour=BEHAVIOURS, reply=REPLIES, step=st.integers(1, 90))
     @precondition(lambda self: hasattr(os, "fork"))
     def power_cut(self, behaviour: str, reply: str, step: int) -> None:
         self.texts += 10
         run_killed(lambda: self.execute(behaviour, reply), step)
+
+    @rule(
+        task=TASKS,
+        step=st.integers(1, 40),
+        word=st.sampled_from(["undo", "redo", "do_by_hand", "resume", "restart"]),
+    )
+    def power_cut_of_a_command(self, task: str, step: int, word: str) -> None:
+        actions = {
+            "undo": lambda: self.undo(task),
+            "redo": lambda: self.redo(task),
+            "do_by_hand": lambda: self.do_by_hand(task),
+            "resume": lambda: self.resume(task, "ok", words=False, answer=False),
+            "restart": lambda: self.restart(task, "ok", words=False),
+        }
+        self.texts += 10
+        self.set_by_hand.add(task)
+        run_killed(actions[word], step)
 
     @rule(
         task=TASKS,
@@ -484,6 +572,7 @@ class Machine(RuleBasedStateMachine):
             assert not history.faults
         self.nothing_owed_was_lost(state)
         self.nothing_was_committed_twice()
+        self.git_is_in_order()
         self.verdicts_are_kept(state)
         self.nothing_missing_approves(state)
         decided = {
@@ -533,8 +622,20 @@ class Machine(RuleBasedStateMachine):
                     continue
                 if run.decision_state is None:
                     assert merged.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}
-                if run.requested_by is not None:
+                if run.requested_by == BY_REVIEWERS:
                     assert merged.action is FollowUp.FIX_AND_REREVIEW
+
+    def git_is_in_order(self) -> None:
+        """Show that git is in nobody's way, and that no two worktrees are at one place."""
+        assert git(self.repo, "fsck", "--no-dangling") == ""
+        git(self.repo, "status")
+        listed = [
+            line
+            for line in git(self.repo, "worktree", "list", "--porcelain").splitlines()
+            if line.startswith("worktree ")
+        ]
+        assert len(listed) == len(set(listed))
+        assert not [place for place in self.repo.glob("*") if place.name not in SEEN]
 
     def nothing_was_committed_twice(self) -> None:
         named = git(self.repo, "log", "--format=%(trailers:key=Blackbird-Run,valueonly,separator=)").split()
@@ -562,6 +663,7 @@ class Machine(RuleBasedStateMachine):
     def everything_can_be_done(self) -> None:
         self.judge("pass")
         self.opine("approves", "approves")
+        self.check("passes")
         for _ in range(40):
             self.repaired()
             state = self.state()
