@@ -42,6 +42,14 @@ def edit_what_is_back(path: Path) -> None:
         path.write_text(text.replace("line 2\n", "mine\n"))
 
 
+def replace_as_editors_do(path: Path) -> None:
+    """Edit it in a new file that takes its place, so that neither inode nor times are as they were."""
+    edit_elsewhere(path)
+    copy = path.with_name("saved")
+    shutil.copyfile(path, copy)
+    copy.replace(path)
+
+
 @pytest.fixture
 def approved(repo: Path) -> Path:
     """A change of three files that was made in a worktree and is to land with a commit."""
@@ -88,7 +96,7 @@ def require(repo: Path, at: int, commits: list[str], text: str, edited: Mapping[
     assert texts(repo) == {**dict.fromkeys(NAMES, text), **edited}, at
 
 
-@pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
+@pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top, replace_as_editors_do])
 def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
     for at in kills(approved, lambda: execute(approved)):
         before = texts(approved)
@@ -105,6 +113,8 @@ def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
         assert [kept.path for kept in undone.kept] == (["x.txt"] if is_kept else []), at
         assert texts(approved)["x.txt"] == (mine if is_kept else mine.replace("theirs\n", "line 2\n")), at
         assert texts(approved)["y.txt"] == texts(approved)["z.txt"] == BEFORE, at
+        assert git(approved, "fsck", "--no-dangling") == ""
+        assert git(approved, "worktree", "list", "--porcelain").count("worktree ") == 1, at
 
 
 def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
