@@ -157,6 +157,30 @@ def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> N
     assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
 
 
+@pytest.mark.parametrize("is_added", [True, False])
+def test_a_session_has_the_submodules_that_its_user_has_by_then(trial: Trial, is_added: bool) -> None:
+    (trial.repo / "own.txt").write_text("mine\n")
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    again = "ls -A . vendor >../seen; cat more/file >>../seen; echo both >own.txt"
+    trial.command(f"if [ $BLACKBIRD_RESUME ]; then {again}; else echo agent >own.txt; fi")
+    trial.expect(3, "execute", "--no-input")
+    if is_added:
+        git(trial.repo, *ALLOWED, "submodule", "add", "-q", str(trial.repo.parent / "deep away"), "more")
+        git(trial.repo, "commit", "-q", "-m", "more")
+    else:
+        git(trial.repo, "rm", "-q", "vendor/x")
+        git(trial.repo, "commit", "-q", "-m", "less")
+    (trial.repo / "own.txt").write_text("other\n")
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(3, "execute", "--no-input")
+    seen = (place(trial).parent / "seen").read_text().split()
+    assert ("more" in seen, "deep" in seen, "x" in seen) == (is_added, is_added, is_added)
+    trial.expect(0, "decide", "a", "--approve")
+    assert "landed a" in trial.expect(0, "execute", "--no-input")
+    assert (trial.repo / "own.txt").read_text() == "both\n"
+    assert not place(trial).exists()
+
+
 def test_stashes_and_commits_that_were_left_are_kept(trial: Trial) -> None:
     identity = "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a"
     script = (

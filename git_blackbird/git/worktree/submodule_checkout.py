@@ -1,5 +1,6 @@
 """Check out submodules of a task's worktree, from the repositories that the user has of them."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -77,16 +78,32 @@ def _clone(source: Path, inner: Repository, commit: str) -> None:
     inner.git(*QUIET_OPTIONS, *checkout, commit, timeout=_CLONE_SECONDS)
 
 
-def replace_submodule(linked: Repository, path: str, commit: str) -> str | None:
+def add_submodule(linked: Repository, path: str, commit: str) -> str | None:
+    """Check out a submodule that a task's worktree has not; an empty folder where the user has none.
+
+    Return why it cannot be there, or None. Raises UnusableError, OSError.
+    """
+    top, home = linked.top / path, home_repository(linked)
+    if os.path.lexists(top) and not (top.is_dir() and not any(top.iterdir())):
+        return "something else is in the place of its submodule"
+    top.mkdir(parents=True, exist_ok=True)
+    return None if home is None else populate(home, linked, {path: commit}).get(path)
+
+
+def replace_submodule(linked: Repository, path: str, commit: str | None) -> str | None:
     """Check out another commit of a submodule of a task's worktree, of which the user's repository has it.
 
     What is committed there is brought to the user's repository, and the submodule is made anew: git would
-    run what an agent has configured. Return why it stays as it is, or None. Raises UnusableError.
+    run what an agent has configured. It is removed if ``commit`` is None. Return why it stays as it is, or
+    None. Raises UnusableError, OSError.
     """
     top = linked.top / path
     git_dir, home = find_git_dir(top), home_repository(linked)
     if git_dir is None:
-        return None  # an empty folder is at the commit of the index
+        # An empty folder is at any commit.
+        with contextlib.suppress(FileNotFoundError):
+            top.rmdir() if commit is None else None
+        return None
     if home is None or not git_dir.is_relative_to(os.path.realpath(linked.git_dir / MODULES)):
         return "it is a repository of its own"
     if path in uncommitted(linked, SnapshotLimits()):
@@ -99,5 +116,4 @@ def replace_submodule(linked: Repository, path: str, commit: str) -> str | None:
     with writing(top):
         shutil.rmtree(git_dir)
         shutil.rmtree(top)
-        top.mkdir()
-    return populate(home, linked, {path: commit}).get(path)
+    return None if commit is None else add_submodule(linked, path, commit)

@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.inner import at_place, find_git_dir, head_of
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.worktree.submodule_checkout import name_of, replace_submodule
+from git_blackbird.git.worktree.submodule_checkout import add_submodule, name_of, replace_submodule
 from git_blackbird.model.entities.change import TreePair
 
 _CHECKOUT_SECONDS = 600.0
@@ -51,8 +51,11 @@ def move_submodule(
     Its HEAD is detached then, as by ``git submodule update``, and a reference has the commit that it was at.
     Edits that are not in the way stay. Raises UnusableError.
     """
-    if owner_of(repo) is not None and before is not None and after is not None:
-        return replace_submodule(repo, os.fsdecode(path), after.oid)
+    if owner_of(repo) is not None and {entry.mode for entry in (before, after) if entry} == {SUBMODULE}:
+        commit = None if after is None else after.oid
+        if before is None and commit is not None:
+            return add_submodule(repo, os.fsdecode(path), commit)
+        return replace_submodule(repo, os.fsdecode(path), commit)
     if (reason := why_unmovable(repo, path, before, after)) is not None:
         return reason
     inner = _checked_out(repo, path)

@@ -20,7 +20,7 @@ from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signat
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.git.worktree.submodule_moves import move_submodule
 from git_blackbird.messages.display.format import counted
-from git_blackbird.model.base.system import tick_of
+from git_blackbird.model.base.system import describe, tick_of
 from git_blackbird.model.entities.change import TreePair
 
 _NOT_TRIED = "it comes after one that could not be written"
@@ -113,7 +113,10 @@ def _move(
     repo: Repository, path: bytes, sides: tuple[TreeEntry | None, TreeEntry | None], journal: Journal
 ) -> str | None:
     journal.before(path, 0)
-    reason = move_submodule(repo, path, *sides)
+    try:
+        reason = move_submodule(repo, path, *sides)
+    except OSError as error:
+        return describe(error)
     if reason is None:
         journal.after(path)
     return reason
