@@ -17,6 +17,7 @@ from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.merging import TreeMerge
 
 _MAX_BYTES = 1024 * 1024
+_MERGE_FILE = ("merge-file", "--quiet", "--diff3", "-L", "ours", "-L", "base", "-L", "theirs")
 _SMALLEST_MARKER, _LONGEST_MARKER = 7, 1000
 # One status stands for all numbers of conflicts from here on.
 _MOST_COUNTED = 127
@@ -189,9 +190,9 @@ def _merge_files(repo: Repository, contents: _Contents, size: int) -> tuple[int,
         base, ours, theirs = (Path(folder, name) for name in ("base", "ours", "theirs"))
         for file, content in zip((base, ours, theirs), contents, strict=True):
             file.write_bytes(content)
-        labels = ("-L", ours.name, "-L", base.name, "-L", theirs.name)
-        command = ("merge-file", "--quiet", "--diff3", f"--marker-size={size}", *labels)
-        completed = repo.git(*command, *operands(*map(str, (ours, base, theirs))), check=False)
+        completed = repo.git(
+            *_MERGE_FILE, f"--marker-size={size}", *operands(*map(str, (ours, base, theirs))), check=False
+        )
         return completed.code, ours.read_bytes()
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.process import operands, run_git
+from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, writing
+from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.inner import at_place, find_git_dir
-from git_blackbird.git.worktree.linked import home_repository
+from git_blackbird.git.worktree.linked import check_out, home_repository
 from git_blackbird.git.worktree.snapshot import SnapshotLimits
 from git_blackbird.git.worktree.submodules import (
     MODULES,
@@ -74,8 +74,8 @@ def _clone(source: Path, inner: Repository, commit: str) -> None:
         config = open_libgit2_anew(source).config
         if _URL in config:
             open_libgit2_anew(inner.git_dir).remotes.set_url("origin", config[_URL] or "")
-    checkout = ("checkout", "--quiet", "--detach", "--force", "--no-recurse-submodules")
-    inner.git(*QUIET_OPTIONS, *checkout, commit, timeout=_CLONE_SECONDS)
+    inner.git("update-ref", "--no-deref", "HEAD", *revisions(commit))
+    check_out(inner, "HEAD")
 
 
 def add_submodule(linked: Repository, path: str, commit: str) -> str | None:

@@ -62,7 +62,7 @@ def move_submodule(
     if inner is None or before is None or after is None:
         return _NOT_THERE
     nested = list(_nested(inner, before, after))
-    if not inner.git("for-each-ref", "--count=1", "--contains", before.oid).lines(list):
+    if not inner.git("for-each-ref", "--count=1", f"--contains={before.oid}").lines(list):
         keep_commit(inner, before.oid, before.oid)
     try:
         inner.git(*QUIET_OPTIONS, *_CHECKOUT, after.oid, timeout=_CHECKOUT_SECONDS)

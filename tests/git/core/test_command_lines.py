@@ -18,9 +18,14 @@ PASSED_ON = {
     ("snapshot.py", "git"),
     ("snapshot.py", "update_paths"),
     ("create.py", "commit_in_subprocess"),
+    # Constants of their callers in the same module.
+    ("attributes.py", "attributes_of"),
+    ("merging.py", "merge_trees"),
     ("copying.py", "_listed"),
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
+    # The id of a tree's entry; `git checkout` knows no --end-of-options.
+    ("submodule_moves.py", "move_submodule"),
     # The commit that was just made; `git reset` knows no --end-of-options before 2.43.
     ("linked.py", "check_out"),
 }
