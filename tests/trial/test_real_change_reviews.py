@@ -42,7 +42,8 @@ def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial
 def judged(kind: str, *issues: str) -> str:
     verdict = "ISSUES" if issues else "APPROVED"
     told = f"<verdict>{verdict}</verdict><confidence>high</confidence><issues>{''.join(issues)}</issues>"
-    return f"I looked.\n<{kind}-review>{told}<summary>Looked.</summary></{kind}-review>"
+    summary = "<summary>The status is REJECTED when stock is empty.</summary>"
+    return f"Result: failed logins are now counted.\n<{kind}-review>{told}{summary}</{kind}-review>"
 
 
 def work(model: StandIn, text: str = "print(1)") -> None:

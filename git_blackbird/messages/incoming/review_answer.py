@@ -24,16 +24,15 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from git_blackbird.messages.incoming.stated_verdicts import find_contrary, unmask
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.lenient import replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus
 from git_blackbird.model.entities.plan import Task
 
-WINDOW_CHARACTERS = 512 * 1024
+MAX_CHARACTERS = 512 * 1024
 # The number of characters that failed attempts may read, so that no text takes long.
-_BUDGET = 4 * WINDOW_CHARACTERS
+_BUDGET = 4 * MAX_CHARACTERS
 _COST_OF_ATTEMPT = 100
 _OPENING = re.compile(r'\{[ \t\r\n]*(?:\}|"(?:[^"\\]|\\.)*+"[ \t\r\n]*:)', re.DOTALL)
 # Providers limit the values of an enum, and a schema may have to fit into one command argument.
@@ -52,10 +51,11 @@ _CHILD = "child"
 _Child = Annotated[TaskId, WithJsonSchema({"format": _CHILD})]
 
 
-def _read_status(value: Any) -> ChildStatus | None:
-    if not isinstance(value, str):
-        raise PydanticCustomError("string_type", "Input should be a valid string")
-    return _STATUSES.get(value.strip().lower())
+def _read_status(value: Any) -> ChildStatus:
+    status = _STATUSES.get(value.strip().lower()) if isinstance(value, str) else None
+    if status is None:
+        raise PydanticCustomError("status", "Input should be 'passed' or 'failed'")
+    return status
 
 
 class _Answer(BaseModel):
@@ -78,7 +78,7 @@ def _as_item(child: str, result: Any) -> Any:
 
 
 class ChildAnswer(_Answer):
-    """The result of one child; ``status`` is None if it is neither passed nor failed."""
+    """The result of one child; ``status`` is None if it is missing."""
 
     task_id: _Child = TaskId("")
     status: Annotated[ChildStatus | SkipJsonSchema[None], BeforeValidator(_read_status)] = None
@@ -151,23 +151,34 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_int=float, st
 
 
 class JsonFinder:
-    """Find objects in texts; the texts of one answer share a limit on failed attempts."""
+    """Find objects in texts; the texts of one answer share a limit on failed attempts.
+
+    ``found`` has all objects, ``beside`` the text between them.
+    """
 
     def __init__(self) -> None:
         self._budget = _BUDGET
+        self.found: list[dict[str, Any]] = []
+        self.beside: list[str] = []
 
-    def objects(self, text: str) -> Iterator[dict[str, Any]]:
-        """Return the outermost objects in order; for a very long text those of its end.
+    def objects(self, text: str) -> list[dict[str, Any]]:
+        """Return the outermost objects in order.
 
         A duplicate key has the value ``TWICE``. Never raises; invalid JSON is skipped.
         """
-        window = replace_surrogates(text[-WINDOW_CHARACTERS:])
-        match = _OPENING.search(window)
+        text = replace_surrogates(text)
+        objects, at = [], 0
+        match = _OPENING.search(text)
         while match and self._budget > 0:
-            value, end = self._decode(window, match.start())
+            value, end = self._decode(text, match.start())
             if value is not None:
-                yield value
-            match = _OPENING.search(window, end)
+                objects.append(value)
+                self.beside.append(text[at : match.start()])
+                at = end
+            match = _OPENING.search(text, end)
+        self.beside.append(text[at:])
+        self.found += objects
+        return objects
 
     def _decode(self, text: str, start: int) -> tuple[dict[str, Any] | None, int]:
         """Parse the object at ``start``; return it and its end, or None and where to continue."""
@@ -183,7 +194,12 @@ class JsonFinder:
 
 _ENVELOPES = ("structured_output", "result", "content", "message", "item", "input", "output", "text")
 _MAX_ENVELOPES = 8
-_NOT_PASSED = re.compile(r"\bpassed\b[\W_]{1,20}(?:false|no|0)\b", re.IGNORECASE)
+# The beginning of an object that is incomplete or no JSON.
+_PIECE = re.compile(
+    r"""\{[^{}]*\\{0,9}["'](?:passed|resumeTaskIds|feedbackForResume|reviewResults)\\{0,9}["']\s*:"""
+)
+# In the text of an object, in which quotes inside of texts are escaped.
+_NOT_PASSED = re.compile(r'[{ ]"passed": false')
 
 
 class ReviewAnswerError(ValueError):
@@ -209,36 +225,33 @@ class ParentVerdict:
 
 
 def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
-    """Parse the one verdict in ``text``, which may be in prose, code fences or envelopes.
+    """Parse the one verdict in ``text``, which may be in prose, code fences or envelopes; prose says nothing.
 
-    Raises ReviewAnswerError for an answer without a verdict, with several, or with one that does not fit this
-    parent, contradicts itself, or passes although the text around it does not: by the rule of
-    ``stated_verdicts``, or by ``passed`` being false in anything else, such as a second object that is not
-    JSON. No text raises anything else or takes long.
+    Raises ReviewAnswerError for an answer without a verdict, with several, with a piece of another, or with
+    one that does not fit this parent or contradicts itself, as by another ``passed`` that is false. No text
+    raises anything else or takes long.
     """
     children = frozenset(parent.children)
     what = "cannot be read"
     try:
-        answer = _read_answer(_one_answer(text))
+        finder = JsonFinder()
+        answer = _read_answer(_one_answer(text, finder))
         results = _read_results(answer, children)
         what = "is not valid"
         _check_passed(answer)
         _check_ids(answer, children)
         _check_results(answer, results)
-        _check_beside(answer, text)
+        _check_others(answer, finder)
     except _Fault as fault:
-        message = f"the reviewer's answer {what}: {fault}"
-        if len(text) > WINDOW_CHARACTERS:
-            unread = len(text) - WINDOW_CHARACTERS
-            message += f" (the first {unread} characters of the answer are not read: it is too long)"
-        raise ReviewAnswerError(message) from None
+        raise ReviewAnswerError(f"the reviewer's answer {what}: {fault}") from None
     return _verdict(answer, results, children)
 
 
-def _one_answer(text: str) -> dict[str, Any]:
+def _one_answer(text: str, finder: JsonFinder) -> dict[str, Any]:
     """Return the only object with a field ``passed``; equal ones count once."""
-    finder = JsonFinder()
-    objects = list(finder.objects(text))
+    if len(text) > MAX_CHARACTERS:
+        raise _Fault(f"it is longer than {MAX_CHARACTERS} characters")
+    objects = finder.objects(text)
     answers = {
         _canonical(answer): answer for value in objects for answer in _answers(value, finder, _MAX_ENVELOPES)
     }
@@ -256,7 +269,7 @@ def _canonical(answer: dict[str, Any]) -> str:
     try:
         return json.dumps(answer, sort_keys=True, default=repr)
     except RecursionError:
-        raise _Fault('the JSON object with field "passed" is nested too deeply') from None
+        raise _Fault("a JSON object is nested too deeply") from None
 
 
 def _answers(value: Any, finder: JsonFinder, envelopes: int) -> Iterator[dict[str, Any]]:
@@ -272,7 +285,7 @@ def _answers(value: Any, finder: JsonFinder, envelopes: int) -> Iterator[dict[st
     elif isinstance(value, list):
         inner = value
     elif isinstance(value, str):
-        inner = list(finder.objects(value))
+        inner = finder.objects(value)
     for item in inner:
         yield from _answers(item, finder, envelopes - 1)
 
@@ -337,16 +350,13 @@ def _check_results(answer: ReviewAnswer, results: Mapping[TaskId, ChildAnswer]) 
             raise _Fault(f"{what}, but resumeTaskIds names it")
 
 
-def _check_beside(answer: ReviewAnswer, text: str) -> None:
-    """Check that the text beside a passing answer does not report a failure."""
-    if not answer.passed:
-        return
-    # Text in a JSON envelope has escaped line ends.
-    read = text[-WINDOW_CHARACTERS:].replace("\\n", "\n")
-    denial = _NOT_PASSED.search(unmask(read))
-    contrary = denial[0] if denial is not None else find_contrary(read)
-    if contrary is not None:
-        raise _Fault(f'the answer says passed=true, and otherwise in "{clean_line(contrary, 80)}"')
+def _check_others(answer: ReviewAnswer, finder: JsonFinder) -> None:
+    """Check that no other object in the answer, whole or in part, may be another verdict."""
+    piece = _PIECE.search("".join(finder.beside))
+    if piece is not None:
+        raise _Fault(f'"{clean_line(piece[0], 80)}" is part of no complete JSON object')
+    if answer.passed and any(_NOT_PASSED.search(_canonical(value)) for value in finder.found):
+        raise _Fault('field "passed" is true, and false in another place')
 
 
 def _verdict(

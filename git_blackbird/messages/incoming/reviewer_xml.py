@@ -1,18 +1,17 @@
 """Parse the answer of a spec or code reviewer: XML, repaired and parsed safely, or the old form.
 
-The repair rules: text around a root element, such as prose or a code fence, is skipped unless it has tags
-of the form or declares a document type or entities; a ``<``, ``>`` or ``&`` outside of tags of the form
-and character references is text, and so is a tag between backticks. CDATA sections and comments may not
-contain tags of the form. Anything unknown is rejected if it could be an issue that would be lost: an element
-or text between elements, a duplicate element.
+The repair rules: a ``<``, ``>`` or ``&`` outside of tags of the form and character references is text, and so
+is a tag between backticks. CDATA sections and comments may not contain tags of the form. Anything unknown in
+the form is rejected if it could be an issue that would be lost: an element or text between elements, a
+duplicate element.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.messages.incoming.stated_verdicts import find_contrary, find_problem, unmask
+from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError, find_forms
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.findings import (
     Confidence,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 256 * 1024
 MAX_TAGS = 5000
-MAX_DEPTH = 8
 MAX_TEXT_CHARACTERS = 4000
 # Each may need a search for its end through the whole text.
 _MAX_HIDING = 200
@@ -58,7 +56,6 @@ _VERDICTS: Mapping[Source, tuple[ReviewerVerdict, ...]] = {
 }
 _NAMES = "|".join(sorted(_TEXTS.union(_CHILDREN), key=len, reverse=True))
 _TAG = rf"""</?(?:{_NAMES})(?=[\s/>])(?:[^<>"']|"[^"<]*"|'[^'<]*')*+>"""
-_TAG_NAME = re.compile(r"</?([^\s/>]+)")
 # Anything that looks like a tag of the form, complete or not.
 _TAG_BEGINNING = re.compile(rf"</?\s*(?:{_NAMES})\b", re.IGNORECASE)
 _REFERENCE = r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
@@ -68,14 +65,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _HIDING = re.compile(r"<!\[CDATA\[|<!--")
-_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b")
 _BARE_AMPERSAND = re.compile(rf"(?!{_REFERENCE})&")
 _ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _OLD_FORM = re.compile(r"(APPROVED|ISSUES):(.*)", re.DOTALL)
-_FRAGMENT = re.compile(
-    r"<\s{0,9}/?\s{0,9}(?:\w{1,20}:)?(?:spec-review|code-review|verdict|issues?)\b", re.IGNORECASE
-)
-_OLD_HEAD = re.compile(r"^[ \t]*(?:APPROVED|ISSUES):", re.MULTILINE)
+_OLD_HEAD = re.compile(r"^[ \t]*(APPROVED|ISSUES):", re.MULTILINE)
 # `- text`, `* text` or `1. text`; a list of the other kind below an item is part of it.
 _OLD_ITEM = re.compile(r"([ \t]*)(?:([-*])|[0-9]{1,4}[.)])[ \t]+(?=\S)")
 _OLD_PLACE = re.compile(
@@ -87,22 +80,16 @@ _LINE = re.compile(
 )
 
 
-class ReviewerAnswerError(ValueError):
-    """An answer without a valid review; the message is for people and for the reviewer's next start."""
-
-
 def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
-    """Parse the one review in ``text``; equal ones count once.
+    """Parse the one review in ``text``; equal ones count once, and nothing but a form says anything.
 
     An unknown severity becomes ``important``, an unknown type is kept, ISSUES without an issue becomes one
     important issue with the summary, an invalid line number is dropped. Texts are sanitized and bounded.
-    Without any tag of the form, ``APPROVED: ...`` or ``ISSUES: ...`` is parsed, whose lines ``- ...`` are
-    important issues. An approval is rejected if anything beside it contradicts it, by the rule of
-    ``stated_verdicts``, or is a piece of another review, however disguised; the review's own summary may not
-    contradict it either.
+    Without a form, ``APPROVED: ...`` or ``ISSUES: ...`` is parsed, whose lines ``- ...`` are important
+    issues; such a line beside a form may not say otherwise.
 
     Raises ReviewerAnswerError for an answer without a review, with several, with the other reviewer's, or
-    with an invalid one. No text raises anything else or takes long.
+    with an invalid or incomplete one. No text raises anything else or takes long.
     """
     if len(text) > MAX_CHARACTERS:
         raise ReviewerAnswerError(f"the answer is longer than {MAX_CHARACTERS} characters")
@@ -111,75 +98,20 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     legible = legible.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     if len(_HIDING.findall(legible)) > _MAX_HIDING:
         raise ReviewerAnswerError("the answer has too many comments or CDATA sections")
-    spans = list(_find_roots(legible))
-    if not spans:
+    forms, beside = find_forms(legible)
+    if not forms:
         return _read_old(text, source)
-    gaps = list(
-        zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(legible)], strict=True)
-    )
-    if any(_DECLARATION.search(legible, start, end) for start, end in gaps):
-        raise ReviewerAnswerError("the answer declares a document type or entities")
-    roots = [_parse(_TOKEN.sub(_repair, legible[start:end])) for start, end in spans]
-    results = {_read_review(root, source) for root in roots}
+    results = {_read_review(_parse(form), source) for form in forms}
     if len(results) > 1:
         raise ReviewerAnswerError(f"the answer has {len(results)} different reviews; expected exactly one")
     result = results.pop()
-    if not result.findings:
-        around = [_TOKEN.sub(_drop_quoted, legible[start:end]) for start, end in gaps]
-        tokens = (match for start, end in spans for match in _TOKEN.finditer(legible, start, end))
-        _check_approval(result, "\n".join([*around, *(match["comment"] or "" for match in tokens)]))
+    is_approval = result.counted_verdict is not ReviewerVerdict.ISSUES
+    for verdict in _OLD_HEAD.findall(beside):
+        if (verdict == ReviewerVerdict.APPROVED) is not is_approval:
+            raise ReviewerAnswerError(
+                f'the verdict is {result.counted_verdict}, and a line of the answer begins with "{verdict}:"'
+            )
     return result
-
-
-def _find_roots(text: str) -> Iterator[tuple[int, int]]:
-    """Find where root elements begin and end."""
-    start = 0
-    open_tags: list[str] = []
-    for tag in _tags(text):
-        named = _TAG_NAME.match(tag[0])
-        name = named[1] if named else ""
-        is_closing, is_empty = tag[0].startswith("</"), tag[0].endswith("/>")
-        _check_nesting(name, open_tags, is_closing=is_closing, is_empty=is_empty)
-        if is_closing:
-            open_tags.pop()
-            if not open_tags:
-                yield start, tag.end()
-        elif not is_empty:
-            start = start if open_tags else tag.start()
-            open_tags.append(name)
-    if open_tags:
-        raise ReviewerAnswerError(
-            f"<{open_tags[0]}> is not closed: the answer is cut off, or a tag is broken"
-        )
-
-
-def _check_nesting(name: str, open_tags: Sequence[str], *, is_closing: bool, is_empty: bool) -> None:
-    roots = sorted(_TAGS.values())
-    if not open_tags and name not in roots:
-        raise ReviewerAnswerError(f"<{name}> stands outside of <{'> and <'.join(roots)}>")
-    if not open_tags and (is_closing or is_empty):
-        raise ReviewerAnswerError(f"<{name}> is closed where it is not open")
-    if is_closing and open_tags[-1] != name:
-        raise ReviewerAnswerError(f"<{open_tags[-1]}> is closed as </{name}>")
-    if is_closing or is_empty:
-        return
-    if open_tags and name in roots:
-        raise ReviewerAnswerError(f"<{name}> stands inside <{open_tags[0]}>")
-    if len(open_tags) >= MAX_DEPTH:
-        raise ReviewerAnswerError("the elements of the answer are nested too deeply")
-
-
-def _tags(text: str) -> Iterator[re.Match[str]]:
-    count = 0
-    for match in _TOKEN.finditer(text):
-        hidden = match["cdata"] or match["comment"]
-        if hidden and _TAG_BEGINNING.search(hidden):
-            raise ReviewerAnswerError("a comment or CDATA section holds tags of the form")
-        if match["tag"]:
-            count += 1
-            yield match
-        if count > MAX_TAGS:
-            raise ReviewerAnswerError(f"the answer has more than {MAX_TAGS} tags")
 
 
 def _repair(match: re.Match[str]) -> str:
@@ -191,39 +123,22 @@ def _repair(match: re.Match[str]) -> str:
     return "".join(_ESCAPES.get(char, char) for char in match[0]) if is_text else match[0]
 
 
-def _drop_quoted(match: re.Match[str]) -> str:
-    return "" if match["quoted"] else match[0]
-
-
-def _parse(xml: str) -> "Element":
+def _parse(form: str) -> "Element":
     from xml.etree.ElementTree import ParseError  # noqa: PLC0415  # only where an answer is read
 
     from defusedxml import DefusedXmlException  # noqa: PLC0415
     from defusedxml.ElementTree import fromstring  # noqa: PLC0415
 
+    tokens = list(_TOKEN.finditer(form))
+    if any(_TAG_BEGINNING.search(token["cdata"] or token["comment"] or "") for token in tokens):
+        raise ReviewerAnswerError("a comment or CDATA section holds tags of the form")
+    if sum(token["tag"] is not None for token in tokens) > MAX_TAGS:
+        raise ReviewerAnswerError(f"the answer has more than {MAX_TAGS} tags")
     try:
-        element: Element = fromstring(xml, forbid_dtd=True)
+        element: Element = fromstring(_TOKEN.sub(_repair, form), forbid_dtd=True)
     except (ParseError, DefusedXmlException) as error:
         raise ReviewerAnswerError(f"the XML is not well-formed: {clean_line(str(error))}") from None
     return element
-
-
-def _check_approval(result: ReviewResult, beside: str) -> None:
-    """Reject an approval that the text beside it contradicts."""
-    _refuse(find_contrary(f"{beside}\n{result.summary}"))
-    piece = _FRAGMENT.search(unmask(beside))
-    if piece is not None:
-        raise ReviewerAnswerError(
-            f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
-        )
-    # Its own summary may name problems that it does not count.
-    _refuse(find_problem(beside))
-
-
-def _refuse(line: str | None) -> None:
-    """Reject an approval that a line beside it contradicts."""
-    if line is not None:
-        raise ReviewerAnswerError(f'the answer approves, and says otherwise in "{line}"')
 
 
 def _read_review(root: "Element", source: Source) -> ReviewResult:
@@ -345,16 +260,14 @@ def _lines(text: str | None) -> str:
 
 
 def _read_old(text: str, source: Source) -> ReviewResult:
-    """Parse the form from before XML; a text with tags, or with both verdicts, is not in it."""
+    """Parse the form from before XML; a text with both verdicts is not in it."""
     match = _OLD_FORM.fullmatch(text.strip())
-    if match is None or _TAG_BEGINNING.search(text):
+    if match is None:
         raise ReviewerAnswerError(f"the answer has no <{_TAGS[source]}> element")
     verdict, body = ReviewerVerdict(match[1]), match[2]
     if _OLD_HEAD.search(body):
         raise ReviewerAnswerError("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
-        _refuse(find_contrary(body))
-        _refuse(find_problem(body.partition("\n")[2]))
         return ReviewResult(source=source, verdict=verdict, summary=_lines(body))
     issues = tuple(_read_old_issue(source, issue) for issue in _split_list(body))
     summary = "" if issues else _lines(body)

@@ -16,7 +16,8 @@ MAX_FILES = 50
 MAX_CHANGES_BYTES = 200_000
 
 REVIEW_FORM = """\
-Answer with one JSON object and nothing else, before or after it. It has these four fields:
+Answer with one JSON object: no words before or after it. It alone is your verdict: what else your answer
+says means nothing. It has these four fields:
 
 - "passed": true if the acceptance criteria are met, otherwise false.
 - "resumeTaskIds": the ids of the tasks that need more work; empty if and only if "passed" is true.

@@ -200,11 +200,12 @@ _FORMS: Mapping[Source, str] = {
 </code-review>""",
 }
 _FORM_RULES = (
-    "Answer with exactly one such element and nothing else, before or after it. Where words are separated "
-    "by bars, choose one. The verdict is ISSUES if and only if there is an issue; otherwise leave `<issues>` "
-    "empty. Write one `<issue>` for each thing that must change, with the line number in the file as it is "
-    "now; omit `<location>` if there is no single place. An issue is critical if it makes the change "
-    "unusable, wrong or unsafe. In texts write `&lt;` and `&amp;` for `<` and `&`."
+    "Answer with exactly one such element: no code block, no backticks, no words before or after it. It "
+    "alone is your verdict: what else your answer says means nothing. Where words are separated by bars, "
+    "choose one. The verdict is ISSUES if and only if there is an issue; otherwise leave `<issues>` empty. "
+    "Write one `<issue>` for each thing that must change, with the line number in the file as it is now; "
+    "omit `<location>` if there is no single place. An issue is critical if it makes the change unusable, "
+    "wrong or unsafe. In texts write `&lt;` and `&amp;` for `<` and `&`."
 )
 
 

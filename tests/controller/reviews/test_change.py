@@ -138,6 +138,17 @@ def test_the_second_try_hears_what_was_wrong_with_the_first(demo: Path) -> None:
     assert [review.run_type for review in reviews(demo)].count(RunType.SPEC_REVIEW) == 2
 
 
+def test_words_around_and_in_an_approving_form_cost_no_second_try(demo: Path) -> None:
+    said = [
+        f"{kind}-answer The ISSUES.md file was updated. <{kind}-review><verdict>APPROVED</verdict>"
+        f"<summary>An order is REJECTED when stock is empty.</summary></{kind}-review> Do not merge this."
+        for kind in ("spec", "code")
+    ]
+    put_plan(demo, leaf("a", "\n".join([CLEAR, *said])))
+    assert execute(demo).text == "every task is done"
+    assert [review.status for review in reviews(demo)] == [RunStatus.SUCCESS] * 2
+
+
 def test_minor_notes_block_nothing(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-notes x.txt could be nicer"))
     assert execute(demo).text == "every task is done"

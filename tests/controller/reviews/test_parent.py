@@ -135,7 +135,7 @@ def review(repo: Path, parent: str) -> Stop:
 
 
 def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo: Path) -> None:
-    family(demo, "require a.txt first")
+    family(demo, "require a.txt first\nreview-say Result: failed logins are counted. ISSUES.md is new.")
     assert execute(demo).reason is StopReason.COMPLETED
     (made,) = reviews(demo)
     assert (made.status, made.parent_review_passed) == (RunStatus.SUCCESS, True)

@@ -1,10 +1,10 @@
 from typing import Any
 
-from git_blackbird.messages.incoming.review_answer import TWICE, WINDOW_CHARACTERS, JsonFinder
+from git_blackbird.messages.incoming.review_answer import TWICE, JsonFinder
 
 
 def _objects_in(text: str) -> list[dict[str, Any]]:
-    return list(JsonFinder().objects(text))
+    return JsonFinder().objects(text)
 
 
 def test_the_outermost_objects_are_found_in_their_order() -> None:
@@ -26,12 +26,8 @@ def test_a_key_that_stands_twice_is_told() -> None:
     assert _objects_in('{"a": 1, "b": 2, "a": 1}') == [{"a": TWICE, "b": 2.0}]
 
 
-def test_of_a_very_long_text_the_end_is_read() -> None:
-    assert _objects_in('{"a": 1}' + "x" * WINDOW_CHARACTERS + '{"b": 2}') == [{"b": 2.0}]
-
-
 def test_several_texts_share_what_may_be_spent() -> None:
     finder = JsonFinder()
-    assert list(finder.objects('{"a":' * 200_000)) == []
-    assert list(finder.objects('{"a":' * 200_000 + "0" + '{"b": 1}')) == []
+    assert finder.objects('{"a":' * 200_000) == []
+    assert finder.objects('{"a":' * 200_000 + "0" + '{"b": 1}') == []
     assert _objects_in('{"b": 1}') == [{"b": 1.0}]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.messages.incoming.review_answer import (
-    WINDOW_CHARACTERS,
+    MAX_CHARACTERS,
     ParentVerdict,
     ReviewAnswerError,
     parse_review_answer,
@@ -86,7 +86,7 @@ def test_a_flagged_child_has_its_own_feedback_or_that_of_all() -> None:
         {"taskResults": [{"taskId": "b", "status": "FAILED", "feedback": "It leaks."}]},
         {"reviewResults": [], "taskResults": {"b": {"status": "failed", "feedback": "It leaks."}}},
         {"reviewResults": {"b": {"feedback": "It leaks."}, "a": "pass", "c": "passed"}},
-        {"reviewResults": {"b": {"status": "unsure", "feedback": "It leaks."}, "zz": "failed"}},
+        {"reviewResults": {"b": {"status": None, "feedback": "It leaks."}, "zz": "failed"}},
     ],
 )
 def test_results_come_in_several_forms(results: dict[str, Any]) -> None:
@@ -140,6 +140,14 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
             '{"passed": true, "reviewResults": [{"taskId": "a"}, {"taskId": "a "}]}',
             'there are two review results of child "a"',
         ),
+        *(
+            (
+                f'{{"passed": {passed}, "reviewResults": [{{"taskId": "zz", "status": {status}}}]}}',
+                "field \"reviewResults[0].status\": Input should be 'passed' or 'failed'",
+            )
+            for passed in ("true", "false")
+            for status in ('"unsure"', '"not passed"', '""', "true", "1", '["passed"]')
+        ),
         (
             '{"passed": true, "reviewResults": [{"taskId": 7}]}',
             'field "reviewResults[0].taskId": Input should be a valid string',
@@ -173,6 +181,10 @@ def test_an_answer_without_one_verdict_is_none(answer: str, fault: str) -> None:
         (
             {"passed": True, "reviewResults": [{"taskId": "c", "status": "failed"}]},
             'the review result of child "c" is failed, which contradicts passed=true',
+        ),
+        (
+            {"passed": True, "reviewResults": [{"taskId": "a", "passed": False}]},
+            'field "passed" is true, and false in another place',
         ),
     ],
 )
@@ -259,12 +271,16 @@ def test_odd_values_beside_a_verdict_do_no_harm(odd: str) -> None:
         '{"a":0\n',
         '{"result":"{',
         '{"passed":1}',
+        "{\\",
+        "{'passed",
     ],
 )
-def test_megabytes_of_hostile_marks_are_no_verdict_and_end(hostile: str) -> None:
-    text = hostile * (10_000_000 // len(hostile))
-    assert len(text) > WINDOW_CHARACTERS
-    _fault(text)
+def test_hostile_marks_are_no_verdict_and_end(hostile: str) -> None:
+    _fault(hostile * (MAX_CHARACTERS // len(hostile)))
+
+
+def test_an_answer_too_long_to_be_read_is_none() -> None:
+    assert _parse_fault('{"passed": true}' + " " * MAX_CHARACTERS) == "it is longer than 524288 characters"
 
 
 def test_a_verdict_nested_too_deeply_is_none() -> None:
@@ -329,3 +345,50 @@ def test_a_verdict_is_given_back_whatever_is_around_it(
     assert _parsed(text) == verdict
     assert _parsed(_wrapped(text)[wrapping]) == verdict
     assert _parsed(f"{before}\n{text}\n{after}") == verdict
+
+
+PASSING_TEXT = _render(PASSING)
+
+
+@pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        (
+            '{"passed": false, "resumeTaskIds": ["b"',
+            '"{"passed": false, "resumeTaskIds":" is part of no complete',
+        ),
+        ('{"feedbackForResume": "Mend', '"{"feedbackForResume":" is part of no complete'),
+        (
+            '{"reviewResults": [{"taskId": "a"}], "passed": tr',
+            '"{"reviewResults": [], "passed":" is part of no',
+        ),
+        ("{'passed': False}", "\"{'passed':\" is part of no complete"),
+        ('{"result": "{\\"passed\\": false', '"{\\"passed\\":" is part of no complete'),
+        ('{"review": {"passed": false}}', 'field "passed" is true, and false in another place'),
+        (
+            '{"result": "{\\"review\\": {\\"passed\\": false}}"}',
+            'field "passed" is true, and false in another',
+        ),
+    ],
+)
+def test_another_verdict_in_whole_or_in_part_makes_none(other: str, fault: str) -> None:
+    for answer in (f"{other}\n{PASSING_TEXT}", f"{PASSING_TEXT}\n{other}"):
+        assert _fault(answer).startswith(f"the reviewer's answer is not valid: {fault}")
+
+
+def test_feedback_may_quote_a_verdict() -> None:
+    quoted = 'It answers {"passed": false}, and { "passed": '
+    results = [{"taskId": "a", "status": "passed", "feedback": quoted}]
+    assert _parsed({"passed": True, "reviewResults": results}) == PASSING
+
+
+@given(_verdicts(), _PROSE, _PROSE, st.data())
+def test_an_answer_cut_anywhere_is_none_or_the_same(
+    verdict: ParentVerdict, before: str, after: str, data: st.DataObject
+) -> None:
+    text = f"{before}\n{_render(verdict)}"
+    cut = data.draw(st.integers(0, len(text) + len(after)))
+    if cut >= len(text):
+        assert _parsed(f"{text}{after}"[:cut]) == verdict
+    else:
+        _fault(text[:cut])

@@ -1,10 +1,10 @@
 import pytest
 
+from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     MAX_TAGS,
     MAX_TEXT_CHARACTERS,
-    ReviewerAnswerError,
     parse_reviewer_answer,
 )
 from git_blackbird.model.entities.findings import (
@@ -138,7 +138,7 @@ def test_the_forms_of_the_document_are_read_whole() -> None:
         "```xml\n{}\n```\n",
         '<?xml version="1.0" encoding="UTF-8"?>\n{}',
         "<thinking>fine</thinking>{}<br>",
-        "Here is the `<spec-review>` that you asked for, with `<issues>`:\n`{}`",
+        "Here is the `<spec-review>` that you asked for, with `<issues>`:\n```\n{}\n```",
         "{0}\n\nOnce more:\n\n{0}",
     ],
 )
@@ -227,6 +227,7 @@ def test_an_unknown_confidence_is_none() -> None:
     assert _spec(SPEC.replace("<confidence>high</confidence>", "")).confidence is None
 
 
+INCOMPLETE = "is part of no complete form: the answer is cut off, or a tag is broken"
 OPEN = "<spec-review><verdict>APPROVED</verdict>"
 CLOSE = "</spec-review>"
 
@@ -239,13 +240,16 @@ CLOSE = "</spec-review>"
         (CODE, "the answer is a <code-review>; expected a <spec-review>"),
         (SPEC + CODE, "the answer is a <code-review>; expected a <spec-review>"),
         (SPEC + OPEN + CLOSE, "the answer has 2 different reviews; expected exactly one"),
-        (SPEC[:-5], "<spec-review> is not closed: the answer is cut off, or a tag is broken"),
-        (SPEC[20:], "<verdict> stands outside of <code-review> and <spec-review>"),
-        ("<spec-review/>", "<spec-review> is closed where it is not open"),
-        (CLOSE + SPEC, "<spec-review> is closed where it is not open"),
+        (SPEC[:-5], f'"<spec-review>" {INCOMPLETE}'),
+        (SPEC[20:], f'"</verdict>" {INCOMPLETE}'),
+        ("<spec-review/>", f'"<spec-review/" {INCOMPLETE}'),
+        (CLOSE + SPEC, f'"</spec-review>" {INCOMPLETE}'),
         (f"<spec-review>{CLOSE}", "<verdict> is missing"),
-        (f"<spec-review>{OPEN}{CLOSE}{CLOSE}", "<spec-review> stands inside <spec-review>"),
-        (f"{OPEN}<issues><issue></issues></issue>{CLOSE}", "<issue> is closed as </issues>"),
+        (f"<spec-review>{OPEN}{CLOSE}{CLOSE}", f'"<spec-review>" {INCOMPLETE}'),
+        (
+            f"{OPEN}<issues><issue></issues></issue>{CLOSE}",
+            "the XML is not well-formed: mismatched tag: line 1, column 57",
+        ),
         (
             SPEC.replace(">ISSUES<", ">APPROVED_WITH_MINOR<"),
             'the verdict is "APPROVED_WITH_MINOR"; expected one of: APPROVED, ISSUES',
@@ -284,12 +288,9 @@ CLOSE = "</spec-review>"
         ),
         (
             '<!DOCTYPE spec-review SYSTEM "file:///etc/passwd">' + SPEC,
-            "the answer declares a document type or entities",
+            f'"<!DOCTYPE spec-review" {INCOMPLETE}',
         ),
-        (
-            f'{SPEC}<!DOCTYPE x [<!ENTITY lol "lol">]>',
-            "the answer declares a document type or entities",
-        ),
+        (f'{SPEC}<!DOCTYPE x [<!ENTITY lol "lol">]>', f'"<!ENTITY" {INCOMPLETE}'),
         (
             f'{OPEN}<!ENTITY a SYSTEM "http://x/">{CLOSE}',
             '<spec-review> holds "<!ENTITY a SYSTEM "http://x/">", which is no element of the form',
@@ -303,8 +304,11 @@ CLOSE = "</spec-review>"
             "the XML is not well-formed: duplicate attribute: line 1, column 64",
         ),
         ("x" * (MAX_CHARACTERS + 1), f"the answer is longer than {MAX_CHARACTERS} characters"),
-        (OPEN + "<item>" * 50, "the elements of the answer are nested too deeply"),
-        (OPEN + "<item/>" * MAX_TAGS, f"the answer has more than {MAX_TAGS} tags"),
+        (
+            f"{OPEN}<checked>{'<item>' * 2000}{'</item>' * 2000}</checked>{CLOSE}",
+            "<item> stands in <item>, where it does not belong",
+        ),
+        (f"{OPEN}{'<item/>' * MAX_TAGS}{CLOSE}", f"the answer has more than {MAX_TAGS} tags"),
         (OPEN + "<![CDATA[" * 300 + CLOSE, "the answer has too many comments or CDATA sections"),
     ],
 )
@@ -315,7 +319,7 @@ def test_an_answer_without_one_sound_review_is_none(answer: str, fault: str) -> 
 def test_a_bomb_is_no_review() -> None:
     levels = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
     bomb = f'<!DOCTYPE z [<!ENTITY l0 "lol">{levels}]>{OPEN}<summary>&l9;</summary>{CLOSE}'
-    assert _fault(bomb) == "the answer declares a document type or entities"
+    assert _fault(bomb) == f'"<!ENTITY" {INCOMPLETE}'
 
 
 def test_the_old_form() -> None:
@@ -427,19 +431,10 @@ def test_a_line_may_stand_behind_the_file(file: str, line: str, place: tuple[str
         ("APPROVED", "the answer has no <spec-review> element"),
         ("approved: yes", "the answer has no <spec-review> element"),
         ("APPROVED: yes\n\nISSUES:\n- no", "the answer says more than one of APPROVED: and ISSUES:"),
-        ("APPROVED: yes\n<SPEC-REVIEW>", "the answer has no <spec-review> element"),
-        ("APPROVED: yes\n<spec-review <", "the answer has no <spec-review> element"),
-        ("APPROVED: yes\n<verdict>ISSUES", "<verdict> stands outside of <code-review> and <spec-review>"),
+        ("APPROVED: yes\n<SPEC-REVIEW>", f'"<SPEC-REVIEW>" {INCOMPLETE}'),
+        ("APPROVED: yes\n<spec-review <", f'"<spec-review" {INCOMPLETE}'),
+        ("APPROVED: yes\n<verdict>ISSUES", f'"<verdict>" {INCOMPLETE}'),
     ],
 )
 def test_what_is_neither_form_is_refused(answer: str, fault: str) -> None:
     assert _fault(answer) == fault
-
-
-def test_an_approval_beside_issues_in_the_old_form_is_none() -> None:
-    approval = "<spec-review><verdict>APPROVED</verdict></spec-review>"
-    assert (
-        _fault(f"{approval}\nISSUES:\n- No login.") == 'the answer approves, and says otherwise in "ISSUES:"'
-    )
-    expected = 'the answer approves, and says otherwise in "ISSUES: no login"'
-    assert _fault(f"ISSUES: no login\n{approval}") == expected

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
-    ReviewerAnswerError,
     parse_reviewer_answer,
 )
 from git_blackbird.model.entities.findings import ReviewerVerdict, ReviewResult, Source

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
+from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
+from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     DATA_RULE,
     REVIEWER_SYSTEM,
