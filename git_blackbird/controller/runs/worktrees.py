@@ -31,7 +31,7 @@ from git_blackbird.git.worktree.linked import (
     remove_worktree,
     stray_commits,
 )
-from git_blackbird.git.worktree.log import reachable
+from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
@@ -261,7 +261,7 @@ def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
     """Keep the commits made in a worktree that nothing else reaches, and return under which name."""
     environment, strays = workspace.environment, stray_commits(linked)
     name = build_run_id(environment.now(), environment.random_bits(16))
-    if left := sorted(set(strays) - reachable(workspace.repo, strays)):
+    if left := sorted(only_in_worktree(workspace.repo, strays)):
         keep_commit(workspace.repo, name, *left)
     return name
 

@@ -79,11 +79,23 @@ def reachable(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
     Raises GitError.
     """
     wanted = frozenset(oids)
+    return wanted - _beyond_references(repo, wanted)
+
+
+def only_in_worktree(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
+    """Return the commits among these that no reference and no HEAD but those of other worktrees reaches.
+
+    Raises GitError.
+    """
+    return _beyond_references(repo, frozenset(oids), "--single-worktree")
+
+
+def _beyond_references(repo: Repository, wanted: frozenset[str], *options: str) -> frozenset[str]:
     if not wanted:
         return wanted
-    asked = ("rev-list", "--stdin", "--not", "--exclude=refs/blackbird/*", "--all")
+    asked = ("rev-list", "--stdin", *options, "--not", "--exclude=refs/blackbird/*", "--all")
     left = repo.git(*asked, stdin=name_lines(sorted(wanted)))
-    return wanted.difference(left.lines(object_ids))
+    return wanted.intersection(left.lines(object_ids))
 
 
 def commits_in_head(

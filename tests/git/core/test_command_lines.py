@@ -20,6 +20,7 @@ PASSED_ON = {
     ("create.py", "commit_in_subprocess"),
     # Constants of their callers in the same module.
     ("attributes.py", "attributes_of"),
+    ("log.py", "_beyond_references"),
     ("merging.py", "merge_trees"),
     ("copying.py", "_listed"),
     # The commit that git itself has found by a name.
