@@ -117,8 +117,12 @@ def tasks() -> Iterable[Task]:
     yield task("cli-units", "Fahrenheit, where people want it", waiting, parent=cli)
     yield task("docs", "How to install and use it", todo, deps=ids("api", "cli"))
     yield task("past", "Remember what the weather was", waiting, children=ids("past-read", "past-write"))
-    yield task("past-read", "Answer for days that are over", done, parent=past)
-    yield task("past-write", "Keep each day once it is over", done, parent=past)
+    yield task(
+        "past-read", "Answer for days that are over", done, parent=past, updated_at=f"{NIGHT}T01:31:15Z"
+    )
+    yield task(
+        "past-write", "Keep each day once it is over", done, parent=past, updated_at=f"{NIGHT}T01:33:40Z"
+    )
 
 
 def run_of(run_id: RunId, task_id: str, begun: str, ended: str | None, **fields: Any) -> Run:

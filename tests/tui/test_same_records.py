@@ -42,6 +42,7 @@ OWN = frozenset(
         "resumes",
         "repo_root",
         "head_commit",
+        "status_since",
         "superseded_at",
         "prompt",
         "raw_totals",
