@@ -94,7 +94,7 @@ def make_world(cwd: Path, **environ: str) -> Environment:
 
     Ids stay random: agents of two tests at once must not be taken for one another's.
     """
-    ticks = itertools.count(1_767_400_000 + _offset(cwd))
+    ticks = itertools.count(1_800_000_000 + _offset(cwd))
     return Environment(
         {**os.environ, **environ},
         cwd,
