@@ -1,0 +1,140 @@
+"""Event streams of real agents, as people report them, and what each must come to.
+
+Each ``[[stream]]`` in ``streams/TOPIC.toml`` is one call of ``git blackbird execute`` in a repository with
+one task, with a program in place of ``claude`` or ``codex`` that prints what is there. To add one, say
+
+- ``name``, ``provider``, ``version`` (of the program), and ``role``: ``implementer``, ``reviewer`` (both of
+  the task's change) or ``parent`` (the reviewer of the task's parent). The others then do well;
+- what the program does (``printer.Answer``): ``stdout``, ``stderr``, ``exit``, ``lingers`` (it does not
+  exit), ``writes`` (a file that it changes). It does so at each start; ``[[stream.start]]`` instead is the
+  first start, the next, and so on, the last one ever again;
+- ``[stream.expected]``: what a person would expect (``Expected``). ``text``, ``questions``, ``cost`` and
+  ``notes`` that are not given must not be there.
+
+Texts are written anew, in the shapes of public reports: no one's words or names.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from tests.controller.support import leaf, parent_of, put_plan
+from tests.support import commit
+from tests.trial.printer import Answer, install, starts
+from tests.trial.program import Record, Trial
+
+FOLDER = Path(__file__).with_name("streams")
+_STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
+_WORKS = {
+    "claude": '{"type":"result","subtype":"success","is_error":false,"session_id":"@SESSION@"}',
+    "codex": '{"type":"thread.started","thread_id":"@SESSION@"}\n{"type":"turn.completed","usage":{}}',
+}
+
+
+class Expected(BaseModel):
+    """What a stream comes to: the exit code of the call, and the record of the last start in its role.
+
+    ``says`` are lines that the call prints (each a part of one), ``starts`` how often the agent was started
+    in its role, each of two reviewers, ``task`` the status of its task.
+    """
+
+    model_config = _STRICT
+
+    exit: int
+    status: Literal["success", "failed", "waiting_user", "paused"]
+    reason: str | None = None
+    text: str | None = None
+    questions: list[str] = []
+    cost: float | None = None
+    notes: list[str] = []
+    error: str | None = None
+    says: list[str] = []
+    starts: int = 1
+    task: str | None = None
+
+
+class Stream(Answer):
+    """One entry of a file."""
+
+    name: str
+    provider: Literal["claude", "codex"]
+    version: str
+    role: Literal["implementer", "reviewer", "parent"]
+    start: list[Answer] = Field(default=[])
+    expected: Expected
+
+    @property
+    def answers(self) -> list[Answer]:
+        return self.start or [Answer.model_validate(self.model_dump(include=set(Answer.model_fields)))]
+
+
+def streams() -> Iterator[object]:
+    for path in sorted(FOLDER.glob("*.toml")):
+        for entry in tomllib.loads(path.read_text())["stream"]:
+            stream = Stream.model_validate(entry)
+            yield pytest.param(stream, id=f"{path.stem}: {stream.name}")
+
+
+@pytest.mark.parametrize("stream", list(streams()))
+def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path, tmp_path: Path) -> None:
+    trial, folder = Trial(repo), tmp_path / "bin"
+    commit(repo, {"old.txt": "old\n"})
+    prepare(trial, stream, folder)
+    code, said = trial.run("execute", "--no-input")
+    expected, record = stream.expected, record_of(trial, stream)
+    seen = Expected(
+        exit=code,
+        status=record["status"],
+        reason=record.get("terminal_reason"),
+        text=record.get("result"),
+        questions=[question["prompt"] for question in record.get("questions") or ()],
+        cost=record.get("cost_usd"),
+        notes=record.get("notes") or [],
+        error=record.get("error"),
+        says=[text for text in expected.says if text in said],
+        starts=len(starts_of(stream, folder)),
+        task=expected.task and trial.statuses()["greet"],
+    )
+    assert seen == expected, said
+
+
+def prepare(trial: Trial, stream: Stream, folder: Path) -> None:
+    """Make a plan of one task, and install the program."""
+    is_review = stream.role != "implementer"
+    works = [Answer(stdout=_WORKS[stream.provider], writes="greet.py")]
+    answers = (
+        {"implementer": works, "reviewer": stream.answers} if is_review else {"implementer": stream.answers}
+    )
+    path = install(folder, stream.provider, stream.version, answers)
+    trial.configure(
+        {
+            "agent": stream.provider,
+            f"{stream.provider}.path": str(path),
+            "execution.stopAfterEachTask": "false",
+            "execution.acceptNoChange": "true",
+            "execution.stopGraceSeconds": "1",
+            "reviews.mode": "parallel" if stream.role == "reviewer" else "off",
+        }
+    )
+    parents = [parent_of("whole", ["greet"])] if stream.role == "parent" else []
+    put_plan(trial.repo, *parents, leaf("greet", "Write greet.py.", parent="whole" if parents else None))
+
+
+def record_of(trial: Trial, stream: Stream) -> Record:
+    match stream.role:
+        case "implementer":
+            return trial.records("greet")[-1]
+        case "reviewer":
+            return [record for record in trial.reviews("greet") if record["run_type"] == "spec_review"][-1]
+        case "parent":
+            return trial.records("whole")[-1]
+
+
+def starts_of(stream: Stream, folder: Path) -> list[str]:
+    if stream.role == "implementer":
+        return starts(folder, "implementer")
+    return starts(folder, "reviewer", "spec" if stream.role == "reviewer" else "parent")
