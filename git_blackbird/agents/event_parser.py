@@ -4,12 +4,14 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import Field, TypeAdapter
 
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
+from git_blackbird.agents.merged_lines import split_objects
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
@@ -26,7 +28,7 @@ class JsonEvents(Generic[E]):
     """Split a stream into lines and parse the events in them: one a line, or an array of events.
 
     Lines longer than ``MAX_LINE_BYTES`` are skipped and counted in ``too_long``; other lines without an event
-    are skipped silently.
+    are skipped silently. A line may hold several events, or one that was written into the middle of another.
     """
 
     def __init__(self, events: TypeAdapter[E | tuple[E, ...]]) -> None:
@@ -34,6 +36,7 @@ class JsonEvents(Generic[E]):
         self._validate: Callable[[bytes | str], E | tuple[E, ...]] = events.validator.validate_json
         self._partial = bytearray()
         self._skipping = False
+        self._torn = ""
         self.too_long = 0
 
     def feed(self, data: bytes) -> Iterator[E]:
@@ -67,17 +70,26 @@ class JsonEvents(Generic[E]):
 
     def _events_in(self, line: bytes) -> Sequence[E]:
         if not line.lstrip().startswith((b"{", b"[")):
-            return ()
+            return self._recovered(line) if self._torn and line.strip() else ()
         try:
-            events = self._validate(line)
-        except ValueError as error:
-            if "escape" not in str(error):
-                return ()
-            try:
-                events = self._validate(replace_surrogates(line.decode()))
-            except ValueError:
-                return ()
+            return self._parsed(line)
+        except ValueError:
+            return self._recovered(line)
+
+    def _parsed(self, text: bytes | str) -> Sequence[E]:
+        events = self._validate(text)
         return (events,) if isinstance(events, Lenient) else events
+
+    def _recovered(self, line: bytes) -> Sequence[E]:
+        """Return the events in a line that is not JSON, or that is so with the beginning of one before it."""
+        texts, rest = split_objects(self._torn + replace_surrogates(line.decode(errors="replace")))
+        # An event that was written into the middle of another brought its line end: the rest follows.
+        self._torn = rest if texts and len(rest) <= MAX_LINE_BYTES else ""
+        events: list[E] = []
+        for text in texts:
+            with suppress(ValueError):
+                events += self._parsed(text)
+        return events
 
 
 class EventParser(ABC, Generic[E]):

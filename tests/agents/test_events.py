@@ -217,6 +217,27 @@ def test_the_objects_may_come_as_one_array() -> None:
     assert (reading.succeeded, reading.session, reading.cost_usd) == (True, SESSION, 0.5)
 
 
+def test_an_event_in_the_middle_of_a_result_costs_neither() -> None:
+    answer = 'I {did} "it", \u00e4 and all.'
+    event = without(SUCCESS, "permission_denials", result=answer, nested=[{"a": [1, None]}, True])
+    said = json.dumps(event)
+    limit = {"type": "system", "subtype": "status", "status": "compacting", "deep": {"a": {"b": 0.5}}}
+    for place in range(1, len(said)):
+        for line_end in ("", "\n"):
+            torn = f"{said[:place]}{json.dumps(limit)}{line_end}{said[place:]}\n"
+            reader = ClaudeParser(assign())
+            steps = [step.text for step in reader.feed(printed(INIT) + torn.encode())]
+            reading = reader.finish(0, "")
+            assert (reading.final_text, reading.succeeded) == (answer, True), torn
+            assert steps == ["compacts the conversation", ""], torn
+
+
+def test_two_events_on_one_line_are_two() -> None:
+    reader = ClaudeParser(assign())
+    reader.feed(f'{json.dumps(INIT)}{json.dumps(SUCCESS)} {{"type": "result", "is_err'.encode())
+    assert reader.finish(0, "").succeeded
+
+
 def test_a_single_result_is_enough() -> None:
     assert read(SUCCESS).succeeded
     assert read(SUCCESS).session == SESSION
