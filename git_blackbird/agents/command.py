@@ -145,6 +145,7 @@ class CommandParser:
     """Keep the end of the output; the last line printed is the progress."""
 
     needs_all = False
+    remaining_work = None
 
     def __init__(self, request: RunRequest, program: str) -> None:
         self._session = request.session

@@ -18,6 +18,7 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     build_session_uuid,
 )
+from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
@@ -136,6 +137,7 @@ class DemoParser(EventParser[_Event]):
         return AgentResult(
             session=self._session,
             final_text=self._result.text,
+            questions=parse_questions(self._result.text),
             usage=Usage(**dict(tokens)) if tokens else None,
             cost_usd=0.0,
         )

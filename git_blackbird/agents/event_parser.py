@@ -13,9 +13,8 @@ from pydantic import Field, TypeAdapter
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
 from git_blackbird.agents.merged_lines import split_objects
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
+from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
 
 _LINE_ENDS = re.compile(rb"\n{2,}")
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -118,7 +117,7 @@ class EventParser(ABC, Generic[E]):
         error = self._error(exit_code, stderr_tail)
         failure = self._refusal(exit_code, stderr_tail) if error else None
         reading = self._read(exit_code, stderr_tail)
-        questions = () if error else parse_questions(reading.final_text)
+        questions = () if error else reading.questions
         skipped = self._lines.too_long
         long_lines = f"{skipped} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
         notes = (reading.blocked, *reading.notes, long_lines if skipped else None)
@@ -133,6 +132,11 @@ class EventParser(ABC, Generic[E]):
             notes=tuple(filter(None, notes)),
             blocked=None if self._reviews else reading.blocked,
         )
+
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """None: this program ends with its result."""
+        return None
 
     @abstractmethod
     def _take(self, event: E) -> Iterator[Progress]:
@@ -156,6 +160,13 @@ class EventParser(ABC, Generic[E]):
         if failure is None and not self._printed:
             return find_refused_start(exit_code, stderr_tail, self._provider)
         return failure
+
+
+def waiting_for(names: Sequence[str] | None) -> Iterator[Progress]:
+    """Report what an agent that has answered still has at work."""
+    if names:
+        text = f"it has answered; still at work in the background: {', '.join(names)}"
+        yield Progress(ProgressKind.WAITS, text)
 
 
 def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:

@@ -97,6 +97,11 @@ class OutputParser(Protocol):
 
     needs_all: bool
 
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """After a final result: the work in the background that the program may wait for; None before it."""
+        ...
+
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Parse the next piece of standard output, of any size and cut anywhere."""
         ...

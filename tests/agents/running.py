@@ -30,6 +30,7 @@ class Ear:
     """A reader that only listens."""
 
     needs_all = True
+    remaining_work: tuple[str, ...] | None = None
 
     def __init__(self) -> None:
         self.heard = 0

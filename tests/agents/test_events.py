@@ -243,9 +243,12 @@ def test_a_single_result_is_enough() -> None:
     assert read(SUCCESS).session == SESSION
 
 
-def test_the_last_result_says_how_it_ended() -> None:
-    assert read(INIT, SUCCESS | {"is_error": True, "result": "odd"}, SUCCESS).succeeded
-    assert not read(INIT, SUCCESS, SUCCESS | {"is_error": True, "result": "odd"}).succeeded
+def test_the_last_failure_says_how_it_ended() -> None:
+    odd, woken = {"is_error": True, "result": "odd"}, {"origin": {"kind": "task-notification"}}
+    assert read(INIT, SUCCESS, SUCCESS | odd, SUCCESS).error == "odd"
+    assert read(INIT, SUCCESS | odd, SUCCESS | woken).error == "odd"
+    # The program itself went on with our turn.
+    assert read(INIT, SUCCESS | odd, SUCCESS | {"origin": {"kind": "auto-continuation"}}).succeeded
 
 
 @pytest.mark.parametrize("text", ["half \ud83d", '\\\ud83d\ude00\udc00"'])

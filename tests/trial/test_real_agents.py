@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from tests.standin.install import CLAUDE, CODEX, Program
+from git_blackbird.model.entities.agent_io import WOKEN_MARK
+from tests.standin.install import CLAUDE, CODEX, OLD_CLAUDE, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
@@ -140,6 +141,19 @@ def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: Stan
     (record,) = trial.records("greet")
     assert record["status"] == "failed"
     assert record["error"]
+
+
+@pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE), indirect=True)
+def test_a_command_that_ends_in_the_background_takes_no_question_back(trial: Trial, model: StandIn) -> None:
+    # It ends once the question is there.
+    until = "until grep -qs '[t]erminal_reason' .git/blackbird/streams/*.stdout; do sleep 0.05; done"
+    begins = ToolCall("Bash", {"command": until, "description": "Build it", "run_in_background": True})
+    model.tell(Reply(tools=(begins,)), ASKS, "The build is green.")
+    output = trial.expect(4, "execute", "--no-input")
+    assert "greet: it has answered; still at work in the background: Build it" in output
+    (record,) = trial.records("greet")
+    assert [question["id"] for question in record["questions"]] == ["tone"]
+    assert record["result"] == f"{ASKS}\n\n{WOKEN_MARK}\nThe build is green."
 
 
 def stop_us(trial: Trial, model: StandIn, command: str, number: signal.Signals) -> int:

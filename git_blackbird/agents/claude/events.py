@@ -19,6 +19,7 @@ from git_blackbird.model.base.lenient import (
     Text,
     Valid,
 )
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.run import Usage
 
 
@@ -86,6 +87,19 @@ class StreamEvent(Lenient):
     type: Literal["stream_event"]
 
 
+class Task(Lenient):
+    """A command or a subagent that works in the background."""
+
+    task_id: Text
+    description: Text
+
+
+class TaskPatch(Lenient):
+    """What changed of such a task."""
+
+    status: Text
+
+
 class System(Lenient):
     """A status event of the program; the fields belong to several subtypes."""
 
@@ -98,6 +112,11 @@ class System(Lenient):
     error: Text
     status: Text
     content: Text
+    task_id: Text
+    description: Text
+    ambient: Flag
+    patch: Part[TaskPatch]
+    tasks: Several[Task]
 
 
 class Denial(Lenient):
@@ -105,6 +124,13 @@ class Denial(Lenient):
 
     tool_name: Text
     tool_use_id: Text
+    tool_input: Annotated[JsonValue, Fallback(None)]
+
+
+class Origin(Lenient):
+    """What began a turn."""
+
+    kind: Text
 
 
 class Result(Lenient):
@@ -114,6 +140,7 @@ class Result(Lenient):
     subtype: Text
     is_error: Flag
     result: Text
+    origin: Part[Origin]
     errors: Several[str]
     session_id: Text
     structured_output: Annotated[JsonValue, Fallback(None)]
@@ -128,6 +155,50 @@ class Result(Lenient):
 
 Event = Annotated[MessageEvent | StreamEvent | System | Result, Field(discriminator="type")]
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+
+
+# Nobody but us, or the program itself, began a turn with these.
+_OURS = frozenset({"human", "sdk", "auto-continuation"})
+_ENDED = frozenset({"completed", "failed", "killed", "paused"})
+_MAX_TASKS = 100
+
+
+def is_woken(origin: Origin) -> bool | None:
+    """Whether a turn was begun by something other than our message; None if the program does not say."""
+    return origin.kind not in _OURS if origin.kind else None
+
+
+class BackgroundTasks:
+    """The commands and subagents that work in the background, as far as the stream shows them."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are, in the words of the model."""
+        return tuple(self._names.values())
+
+    def take(self, event: System) -> None:
+        """Follow what begins and ends."""
+        match event.subtype:
+            case "background_tasks_changed":
+                # A list of all.
+                self._names.clear()
+                for task in event.tasks:
+                    self._add(task.task_id, task.description)
+            case "task_started" if not event.ambient:
+                self._add(event.task_id, event.description)
+            case "task_updated" if event.patch.status in _ENDED:
+                self._names.pop(event.task_id, None)
+            case "task_notification":
+                self._names.pop(event.task_id, None)
+            case _:
+                pass
+
+    def _add(self, task_id: str, description: str) -> None:
+        if len(self._names) < _MAX_TASKS:
+            self._names[task_id] = clean_line(description) or task_id
 
 
 TOTAL_COST = "total_cost_usd"

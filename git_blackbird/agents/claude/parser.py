@@ -1,21 +1,26 @@
 """Parse Claude Code's event stream to progress and an outcome; facts in AGENTS.md 2.2 to 2.7."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+from pydantic import JsonValue
 
 from git_blackbird.agents.claude.events import (
     EVENTS,
+    BackgroundTasks,
     Block,
     Event,
     LiveUsage,
+    Message,
     MessageEvent,
     Result,
     StreamEvent,
     System,
     UsageTotals,
+    is_woken,
 )
-from git_blackbird.agents.event_parser import EventParser, bounded, inside, top_folders
+from git_blackbird.agents.event_parser import EventParser, bounded, inside, top_folders, waiting_for
 from git_blackbird.agents.failures import (
     FailureMatch,
     ProviderHelp,
@@ -25,8 +30,11 @@ from git_blackbird.agents.failures import (
     match_failure,
 )
 from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.turns import Turn, Turns
+from git_blackbird.messages.incoming.questions import parse_questions, parse_tool_questions
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.entities.run import Question
 
 _KINDS = {
     **dict.fromkeys(
@@ -78,6 +86,23 @@ class ClaudeProgress:
             self._calls[block.id] = text
         if text:
             yield Progress(kind or ProgressKind.TOOL, text)
+
+
+class LastMessage:
+    """The text of the model's last message, which comes in one event for each block."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._id = ""
+
+    def take(self, message: Message) -> None:
+        """Add an event; one without text is no message."""
+        text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
+        if text and message.id and message.id == self._id:
+            self.text = f"{self.text}\n\n{text}"
+        elif text:
+            self.text = text
+        self._id = message.id
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
@@ -141,17 +166,34 @@ class ClaudeParser(EventParser[Event]):
         self._live_usage = LiveUsage()
         self._named = ""
         self._totals = UsageTotals(self._previous)
-        self._result: Result | None = None
+        self._turns: Turns[Result] = Turns()
+        self._object: JsonValue = None
+        self._last_message = LastMessage()
+        self._background = BackgroundTasks()
+        # Whether a turn has begun since the last result.
+        self._in_turn = False
         self._denials: dict[str, str] = {}
         self._conversed = False
 
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """The background tasks at work after a result that no turn has followed yet."""
+        return self._background.names if self._result is not None and not self._in_turn else None
+
+    @property
+    def _result(self) -> Result | None:
+        return self._turns.end
+
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
-        final_text = self._result.result if self._result else ""
-        if self._result and self._wants_object and self._result.structured_output is not None:
-            final_text = json.dumps(self._result.structured_output)
+        final_text, woken_texts = self._turns.texts
+        questions = self._turns.questions
+        if self._object is not None:
+            final_text, woken_texts, questions = json.dumps(self._object), (), ()
         return AgentResult(
             session=self._session(exit_code),
             final_text=final_text,
+            woken_texts=woken_texts,
+            questions=questions,
             usage=self._totals.usage,
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
@@ -162,6 +204,9 @@ class ClaudeParser(EventParser[Event]):
         match event:
             case MessageEvent(type="assistant"):
                 self._conversed = True
+                if not event.parent_tool_use_id:
+                    self._in_turn = True
+                    self._last_message.take(event.message)
                 changed = self._live_usage.take_message(event.message)
                 steps = self._steps.of_message(event)
                 if changed:
@@ -175,23 +220,48 @@ class ClaudeParser(EventParser[Event]):
                 self._conversed = True
             case System(subtype="init"):
                 self._named = event.session_id
+                self._in_turn = True
                 self._steps.enter(event.cwd)
             case System():
+                self._background.take(event)
                 if text := _system_text(event):
                     yield Progress(ProgressKind.NOTE, clean_line(text))
             case Result():
-                yield self._end(event)
+                yield from self._end(event)
 
-    def _end(self, result: Result) -> Progress:
-        """Store a result: the last one determines the outcome, all of them count for usage."""
-        self._result = result
+    def _end(self, result: Result) -> Iterator[Progress]:
+        """Store a result: all of them count for usage."""
+        text = result.result or self._last_message.text
+        asked = self._take_denials(result)
+        self._turns.take(
+            Turn(
+                result,
+                text,
+                parse_questions(text) or asked,
+                is_woken(result.origin),
+                has_failed=result.is_error is not False or result.subtype != "success",
+            )
+        )
+        if self._wants_object and result.structured_output is not None:
+            self._object = result.structured_output
+        self._last_message = LastMessage()
+        self._in_turn = False
         self._totals.take(result)
+        yield Progress(ProgressKind.SPENDS, "", usage=self._totals.usage, cost_usd=self._totals.cost_usd)
+        yield from waiting_for(self.remaining_work)
+
+    def _take_denials(self, result: Result) -> tuple[Question, ...]:
+        """Store the denials; return the questions that were denied."""
+        asked: tuple[Question, ...] = ()
         for denial in result.permission_denials:
             # A later result of the same run repeats the earlier denials.
             call = denial.tool_use_id or str(len(self._denials))
-            if len(self._denials) < _MAX_DENIALS:
-                self._denials[call] = denial.tool_name
-        return Progress(ProgressKind.SPENDS, "", usage=self._totals.usage, cost_usd=self._totals.cost_usd)
+            if call in self._denials or len(self._denials) >= _MAX_DENIALS:
+                continue
+            questions = parse_tool_questions(denial.tool_name, denial.tool_input)
+            asked = questions or asked
+            self._denials[call] = "" if questions else denial.tool_name
+        return asked
 
     def _session(self, exit_code: int | None) -> str | None:
         """Return the conversation that can be resumed, as far as that is known.
@@ -211,17 +281,18 @@ class ClaudeParser(EventParser[Event]):
             return f"{exit_text(exit_code)} without a result{reason}"
         if result.is_error is not False or result.subtype != "success":
             return _error_of(result)
-        if exit_code != 0:
-            return f"{exit_text(exit_code)} after a result that says success{reason}"
+        if self._in_turn or exit_code != 0:
+            when = "in the middle of a later turn" if self._in_turn else "after a result that says success"
+            return f"{exit_text(exit_code)} {when}{reason}"
         session = result.session_id or self._named
         if self._requested and session != self._requested:
             return f"worked in the session {session or None}, not in {self._requested} as asked"
-        if self._wants_object and result.structured_output is None:
+        if self._wants_object and self._object is None:
             return "answered in prose, not in the required format"
         return None
 
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
-        if self._result is not None:
+        if self._result is not None and not self._in_turn:
             return self._refused_result(self._result)
         if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
             return None
@@ -244,7 +315,8 @@ class ClaudeParser(EventParser[Event]):
         return failure_hint(refusal, message, self._provider) if refusal else None
 
     def _blocked(self) -> str | None:
-        count, names = len(self._denials), sorted(set(self._denials.values()))
+        denied = list(filter(None, self._denials.values()))
+        count, names = len(denied), sorted(set(denied))
         if not count:
             return None
         calls = "1 tool call was" if count == 1 else f"{count} tool calls were"

@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from git_blackbird.agents.event_parser import EventParser, Line, bounded, inside, top_folders
+from git_blackbird.agents.event_parser import EventParser, Line, bounded, inside, top_folders, waiting_for
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.turns import Turn, Turns
+from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
@@ -108,6 +110,7 @@ _MAX_REMEMBERED_ITEMS = 1000
 _MAX_UNQUOTED_CHARACTERS = 4096
 _MAX_ERROR_CHARACTERS = 16 * 1024
 _FAILED = frozenset({"failed", "declined"})
+_WORK = frozenset({"command_execution", "collab_tool_call"})
 _SHELL_START = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh -l?c (?=\S)")
 
 
@@ -216,6 +219,7 @@ CODEX_HELP = ProviderHelp(
     login="log in with `codex login`, or set a valid CODEX_API_KEY",
 )
 _MAX_REMARKS = 5
+_MAX_AT_WORK = 100
 # The beginning of its error line, with the failed request to its own server.
 _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
 # If its sandbox cannot be created, as in most containers, every command ends with this.
@@ -237,12 +241,14 @@ class CodexParser(EventParser[Event]):
         self._steps = CodexProgress(top_folders(request.folder))
         self._thread: str | None = None
         self._began = False
+        # Of turns, the error with which they failed.
+        self._turns: Turns[str | None] = Turns()
+        self._in_turn = False
         self._text = ""
+        self._at_work: dict[str, str] = {}
         # The number of lines too long to read, up to the last message.
         self._skipped_lines = 0
         self._totals: dict[str, float] = {}
-        self._completed = False
-        self._failure: str | None = None
         self._remarks: list[str] = []
         self._no_sandbox = ""
         self._worked = False
@@ -250,9 +256,12 @@ class CodexParser(EventParser[Event]):
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         # A thread whose first turn never began may not have been saved.
         can_resume = self._began or self._requested == self._thread
+        final_text, woken_texts = self._turns.texts if self._turns.answer else (self._text, ())
         return AgentResult(
             session=self._thread if can_resume else None,
-            final_text=self._text,
+            final_text=final_text,
+            woken_texts=woken_texts,
+            questions=self._turns.questions,
             usage=self._usage(),
             raw_totals=self._totals or self._previous,
             notes=tuple(self._remarks),
@@ -265,9 +274,11 @@ class CodexParser(EventParser[Event]):
             case ThreadStarted():
                 self._thread = event.thread_id or None
             case ItemEvent(type="item.completed", item=item):
+                self._at_work.pop(item.id, None)
                 self._remember(item)
                 yield from self._steps.completed(item)
             case ItemEvent(item=item):
+                self._note_work(item)
                 yield from self._steps.started(item)
             case TurnEvent():
                 self._began = True
@@ -278,13 +289,35 @@ class CodexParser(EventParser[Event]):
                     yield Progress(ProgressKind.NOTE, message)
 
     def _end(self, event: TurnEvent) -> Iterator[Progress]:
+        self._in_turn = event.type == "turn.started"
         if event.type == "turn.completed":
-            self._completed, self._failure = True, None
+            self._turns.take(Turn(None, self._text, parse_questions(self._text)))
             self._totals = _totals(event.usage)
             if self._totals:
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
-            self._completed, self._failure = False, unwrap(event.error.message)
+            self._turns.take(Turn(unwrap(event.error.message), self._text, has_failed=True))
+        if not self._in_turn:
+            self._text = ""
+            yield from waiting_for(self.remaining_work)
+
+    def _note_work(self, item: Item) -> None:
+        if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
+            self._at_work[item.id] = clean_line(unwrap_command(item.command) or item.tool or item.type)
+
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """The commands and subagents that have not ended with the turn."""
+        is_over = self._turns.answer is not None and not self._in_turn
+        return tuple(self._at_work.values()) if is_over else None
+
+    @property
+    def _failure(self) -> str | None:
+        return self._turns.end
+
+    @property
+    def _completed(self) -> bool:
+        return self._turns.answer is not None and not self._in_turn
 
     def _remember(self, item: Item) -> None:
         match item.type:

@@ -18,6 +18,7 @@ _VERBS = {
     ProgressKind.RUNS: "runs",
     ProgressKind.TOOL: "uses",
     ProgressKind.NOTE: "note",
+    ProgressKind.WAITS: "waits",
 }
 _INDENT = "  "
 _VERB_COLUMNS = 7

@@ -15,11 +15,17 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
-from git_blackbird.messages.display.events import render_ask, render_event, render_rights, render_verdicts
+from git_blackbird.messages.display.events import (
+    render_ask,
+    render_event,
+    render_rights,
+    render_step,
+    render_verdicts,
+)
 from git_blackbird.messages.incoming.questions import OTHER, parse_answer, take_answer
 from git_blackbird.messages.outgoing.prompts import suggestion_source
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import RightsQuestion
+from git_blackbird.model.entities.agent_io import ProgressKind, RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
 from git_blackbird.model.entities.plan import Task
@@ -142,6 +148,8 @@ class PlainUI(AskingUI):
                 self._print_line(event)
             case RunProgress() if self.wants_output:
                 self._printer(event).follow(event.progress)
+            case RunProgress() if event.progress.kind is ProgressKind.WAITS:
+                self._writer.put(f"{event.task_id}: {render_step(event.progress)}\n", STDOUT)
             case ReviewsEnded() if self._asks and event.run.is_pending:
                 self._print(render_verdicts(event))
             case RunEnded() if self.wants_output:

@@ -152,7 +152,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
         provider_session_ref=session,
         head_late=True,
         notes=("it was interrupted; edits made before that was noticed are in its summary",),
-        result=reading.final_text or None,
+        result=reading.whole_text or None,
         raw_totals=reading.raw_totals or None,
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)

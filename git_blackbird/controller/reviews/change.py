@@ -167,7 +167,9 @@ async def _review_side(
         )
         request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
         run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
-        outcome, result = classify_answer(ended, lambda text: parse_reviewer_answer(text, source))
+        outcome, result = classify_answer(
+            ended, f"</{source}-review>", lambda text: parse_reviewer_answer(text, source)
+        )
         fields = completion_fields(ended, outcome, workspace.environment.timestamp())
         answer = RunFields(review_result=None if result is None else result.to_json())
         closed = run.with_fields(fields).with_fields(answer)

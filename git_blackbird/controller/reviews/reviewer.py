@@ -23,6 +23,7 @@ from git_blackbird.storage.files import load_bytes
 T = TypeVar("T")
 
 _CHECKOUT = "review"
+_LIMITS = frozenset({ExitCause.WALL_LIMIT, ExitCause.IDLE_LIMIT})
 _CUT_OFF = {
     ExitCause.WALL_LIMIT: "the review took too long",
     ExitCause.IDLE_LIMIT: "the reviewer printed nothing for too long",
@@ -67,8 +68,9 @@ async def run_reviewer(
         start = AgentStart(run, request.title, assignment, wall_seconds=request.wall_seconds)
         run, ended = await run_agent(context, start, save, force_stop)
         # Files are named as they are in the worktree, wherever the reviewer looked at them.
-        text = ended.reading.final_text.replace(f"{cwd}/", "")
-        return run, replace(ended, reading=replace(ended.reading, final_text=text))
+        reading = ended.reading
+        text, *woken = (text.replace(f"{cwd}/", "") for text in (reading.final_text, *reading.woken_texts))
+        return run, replace(ended, reading=replace(reading, final_text=text, woken_texts=tuple(woken)))
 
 
 def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
@@ -88,19 +90,24 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
     return checkout
 
 
-def classify_answer(ended: ProcessResult, parse: Callable[[str], T]) -> tuple[RunOutcome, T | None]:
+def classify_answer(
+    ended: ProcessResult, form: str, parse: Callable[[str], T]
+) -> tuple[RunOutcome, T | None]:
     """Say what a reviewer's end means. Only an answer that ``parse`` can read is one; nothing else passes.
 
-    ``parse`` raises ValueError for any other.
+    ``form`` is the mark by which a later answer is known that replaces an earlier one. ``parse`` raises
+    ValueError for any other.
     """
     reading = ended.reading
-    if ended.cause is not ExitCause.EXITED:
+    # Stopped by a limit, a reviewer that had answered was only waiting for its own work.
+    has_answered = ended.cause in _LIMITS and reading.succeeded
+    if ended.cause is not ExitCause.EXITED and not has_answered:
         return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
     if reading.refusal is not None:
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
     if reading.succeeded and not reading.is_cut:
         try:
-            return RunOutcome(RunStatus.SUCCESS), parse(reading.final_text)
+            return RunOutcome(RunStatus.SUCCESS), parse(reading.text_with(form))
         except ValueError as error:
             return RunOutcome(RunStatus.FAILED, error=str(error)), None
     fault = "the reviewer's answer is too long" if reading.succeeded else None

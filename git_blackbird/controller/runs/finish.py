@@ -78,7 +78,7 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
         return RunOutcome(
             RunStatus.FAILED, TerminalReason.NOT_STARTED, SUPERSEDED_BY_UNAVAILABLE, reading.error
         )
-    if ended.cause in LIMIT_REASONS:
+    if ended.cause in LIMIT_REASONS and not reading.questions:
         return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
     if reading.refusal is not None:
         return _judge_refusal(reading, worked=worked)
@@ -172,7 +172,7 @@ def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ru
         error=outcome.error or (None if is_told else _error(ended)),
         terminal_reason=outcome.reason,
         way_out=reading.refusal_hint,
-        result=reading.final_text or None,
+        result=reading.whole_text or None,
         usage=reading.usage,
         cost_usd=reading.cost_usd,
         raw_totals=reading.raw_totals or None,
@@ -204,7 +204,7 @@ def session_to_resume(run: Run, reading: AgentResult) -> str | None:
 def _error(ended: ProcessResult) -> str | None:
     if ended.reading.error:
         return ended.reading.error
-    if ended.exit_code is None or ended.exit_code == 0:
+    if ended.reading.questions or ended.exit_code is None or ended.exit_code == 0:
         return None
     if ended.exit_code < 0:
         return f"signal: {-ended.exit_code}"

@@ -87,6 +87,7 @@ class _AnyOutput:
     """The parser of a program whose exit code says everything."""
 
     needs_all = False
+    remaining_work = None
 
     def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
         return ()

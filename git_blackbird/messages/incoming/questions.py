@@ -1,7 +1,7 @@
 """Questions of an agent to a person, found at the end of its final message, and the answers to them.
 
 A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM``. The form of the Go program,
-``AskUserQuestion``, is accepted as well, and so are envelopes around either.
+``AskUserQuestion``, is accepted as well, and so are envelopes around either, and a denied call of that tool.
 """
 
 import json
@@ -113,6 +113,13 @@ def parse_questions(final_text: str) -> tuple[Question, ...]:
         if not group:
             break
         entries = [*group, *entries]
+    return _with_unique_ids(entries[:MAX_QUESTIONS])
+
+
+def parse_tool_questions(tool_name: str, tool_input: object) -> tuple[Question, ...]:
+    """Return the questions in a call of a tool; () if that is not the tool for asking. Never raises."""
+    call = {"tool": tool_name, "input": tool_input}
+    entries = [entry for entry in _entries(call, 0) if entry.text] if isinstance(tool_input, dict) else []
     return _with_unique_ids(entries[:MAX_QUESTIONS])
 
 

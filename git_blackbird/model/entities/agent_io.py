@@ -15,7 +15,8 @@ def agent_in_text(name: str) -> str:
 class ProgressKind(StrEnum):
     """What an agent is doing, according to its output.
 
-    ``PRINTS`` is the last line of output without an event stream, ``SPENDS`` a step with usage figures only.
+    ``WAITS`` names what is still at work in the background once it has answered. ``PRINTS`` is the last line
+    of output without an event stream, ``SPENDS`` a step with usage figures only.
     """
 
     SAYS = "says"
@@ -24,6 +25,7 @@ class ProgressKind(StrEnum):
     RUNS = "runs"
     TOOL = "tool"
     NOTE = "note"
+    WAITS = "waits"
     PRINTS = "prints"
     SPENDS = "spends"
 
@@ -58,6 +60,9 @@ class AgentFailure(StrEnum):
     REFUSED = "refused"
 
 
+WOKEN_MARK = "[later, woken by a background command, a subagent or a notification]"
+
+
 @dataclass(frozen=True)
 class AgentResult:
     """The outcome of a run according to the agent's whole output.
@@ -66,6 +71,7 @@ class AgentResult:
     the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
     then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
+    ``woken_texts`` are what the agent said later, when its own work in the background had ended.
     """
 
     succeeded: bool = False
@@ -81,6 +87,17 @@ class AgentResult:
     notes: tuple[str, ...] = ()
     blocked: str | None = None
     is_cut: bool = False
+    woken_texts: tuple[str, ...] = ()
+
+    @property
+    def whole_text(self) -> str:
+        """The final text, and below it, marked, what was said later."""
+        later = (f"{WOKEN_MARK}\n{text}" for text in self.woken_texts)
+        return "\n\n".join(filter(None, (self.final_text, *later)))
+
+    def text_with(self, form: str) -> str:
+        """Return the last text with ``form`` in it; the final text if there is none."""
+        return next((text for text in reversed(self.woken_texts) if form in text), self.final_text)
 
 
 class Rights(NamedTuple):

@@ -103,7 +103,7 @@ def test_whatever_does_not_prove_success_is_none(
 def test_errors_on_the_way_are_no_failure() -> None:
     reconnecting = {"type": "error", "message": "Reconnecting... 1/5"}
     unknown = item_completed("error", message="Model metadata for `x` not found.")
-    reading = read(STARTED, unknown, TURN, reconnecting, FAILED, TURN, says("Done."), COMPLETED)
+    reading = read(STARTED, unknown, TURN, reconnecting, says("Done."), COMPLETED)
     assert (reading.succeeded, reading.notes) == (True, ("Model metadata for `x` not found.",))
 
 
