@@ -38,6 +38,7 @@ _PLAY = """\
 play() {{ sed "s/@SESSION@/$session/g; s/@KIND@/$kind/g" "$answer/$1"; }}
 play stderr >&2
 play stdout
+{then}
 {ending}
 """
 
@@ -45,12 +46,14 @@ play stdout
 class Answer(BaseModel):
     """What one start of the program does: it may change a file, prints, and ends, unless it lingers.
 
+    ``then`` is what it prints when the rest has been read.
     ``@SESSION@`` in what it prints is its session, ``@KIND@`` is spec or code for a reviewer of a change.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     stdout: str = ""
+    then: str = ""
     stderr: str = ""
     exit: int = 0
     lingers: bool = False
@@ -59,7 +62,9 @@ class Answer(BaseModel):
     @property
     def script(self) -> str:
         work = f'echo "$number" >>{shlex.quote(self.writes)}' if self.writes else ":"
-        return _PLAY.format(work=work, ending="exec sleep 600" if self.lingers else f"exit {self.exit}")
+        then = "sleep 0.3; play then" if self.then else ":"
+        ending = "exec sleep 600" if self.lingers else f"exit {self.exit}"
+        return _PLAY.format(work=work, then=then, ending=ending)
 
 
 def install(folder: Path, program: str, version: str, answers: Mapping[str, Sequence[Answer]]) -> Path:
@@ -70,6 +75,7 @@ def install(folder: Path, program: str, version: str, answers: Mapping[str, Sequ
             place = folder / f"{role}.{name}"
             place.mkdir(parents=True)
             (place / "stdout").write_text(answer.stdout)
+            (place / "then").write_text(answer.then)
             (place / "stderr").write_text(answer.stderr)
             (place / "play").write_text(answer.script)
     path = folder / program

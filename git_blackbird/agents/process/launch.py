@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from signal import Signals
@@ -26,6 +26,8 @@ from git_blackbird.model.entities.agent_io import AgentResult, Progress
 from git_blackbird.model.entities.run import RunFields
 
 GATE_CLOSED_STATUS = 75
+RESULT_GRACE_SECONDS = 60.0
+"""How long a program may go on after its final result, with nothing at work that it could wait for."""
 _PROMPT_FILE = "prompt"
 # The child waits here until its record is saved. End of file, also from a parent killed by SIGKILL, ends it
 # before the agent has begun.
@@ -42,11 +44,12 @@ OnOutput = Callable[[bytes, str, int], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """Time limits of a run, of its silence, and of the effect of a signal, in seconds."""
+    """Time limits, in seconds: of a run, its silence, the effect of a signal, its life after its result."""
 
     wall_seconds: float
     idle_seconds: float
     grace_seconds: float
+    result_seconds: float = RESULT_GRACE_SECONDS
 
 
 class ExitCause(StrEnum):
@@ -254,6 +257,10 @@ class _Supervisor:
         self._signalled: dict[int, str] = {}
         self._started = child.opened
         self._last_output = time.monotonic()
+        # Since when the final result is there with nothing left at work.
+        self._idle_since: float | None = None
+        # The outcome of a child that had given its final result before it was stopped.
+        self._reading: AgentResult | None = None
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._has_exited = False
@@ -285,7 +292,7 @@ class _Supervisor:
         return ProcessResult(
             exit_code=self._exit_code,
             cause=self._cause,
-            reading=self._reader.finish(self._exit_code, stderr.tail),
+            reading=self._reading or self._reader.finish(self._exit_code, stderr.tail),
             stdout_tail=stdout.tail,
             stderr_tail=stderr.tail,
             stdout_bytes=stdout.seen,
@@ -309,6 +316,21 @@ class _Supervisor:
         if self._signals is None and not self._has_exited:
             self._cause = cause
             self._signals = list(signals.STOP_SIGNALS)
+            self._keep_result()
+
+    def _keep_result(self) -> None:
+        """Take the final result of a child that has given it: how it ends from now on says nothing."""
+        remaining = self._reader.remaining_work
+        if remaining is None:
+            return
+        reading = self._reader.finish(0, self._child.stderr.tail)
+        note = None
+        if remaining:
+            note = f"it was stopped after its result, with this still at work: {', '.join(remaining)}"
+        elif self._cause is ExitCause.EXITED:
+            seconds = f"{self._limits.result_seconds:g} seconds"
+            note = f"it did not exit within {seconds} after its result, and was stopped"
+        self._reading = replace(reading, notes=(*reading.notes, note) if note else reading.notes)
 
     @property
     def _is_hurried(self) -> bool:
@@ -323,11 +345,22 @@ class _Supervisor:
                 self._stop(ExitCause.WALL_LIMIT)
             elif now - self._last_output > self._limits.idle_seconds:
                 self._stop(ExitCause.IDLE_LIMIT)
+            elif not has_more and self._is_over(now):
+                self._stop(ExitCause.EXITED)
             if self._signals is not None and self._is_hopeless(self._signals, now):
                 return
             # Who prints faster than anyone reads is not read faster for it.
             pause = _SHORTEST_PAUSE_SECONDS if has_more else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await self._sleep(pause)
+
+    def _is_over(self, now: float) -> bool:
+        """Whether the final result has been there for so long that the child will not exit by itself."""
+        remaining = self._reader.remaining_work
+        if remaining is None or remaining:
+            self._idle_since = None
+            return False
+        self._idle_since = self._idle_since or now
+        return now - self._idle_since >= self._limits.result_seconds
 
     def _is_hopeless(self, left: list[Signals], now: float) -> bool:
         """Send the next signal, if it is due; return whether the child has survived the last one."""

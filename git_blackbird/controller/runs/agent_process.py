@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from git_blackbird.agents.process.launch import GatedProcess, Limits, OnOutput, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import (
+    RESULT_GRACE_SECONDS,
+    GatedProcess,
+    Limits,
+    OnOutput,
+    ProcessResult,
+    spawn_gated,
+)
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, OutputParser, RunRequest, child_environ
 from git_blackbird.controller.core.status_sync import new_run
@@ -297,6 +304,7 @@ def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
         wall_seconds=wall_seconds or 60.0 * config.timeout_minutes,
         idle_seconds=60.0 * config.idle_minutes,
         grace_seconds=config.stop_grace_seconds,
+        result_seconds=RESULT_GRACE_SECONDS,
     )
 
 

@@ -220,6 +220,35 @@ def test_output_keeps_a_run_from_being_idle(stage: Stage) -> None:
     assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, 0)
 
 
+class Answered(Ear):
+    """A reader for which whatever is printed is a final result."""
+
+    def __init__(self, *remaining: str) -> None:
+        super().__init__()
+        self._remaining = remaining
+
+    def feed(self, data: bytes) -> tuple[Progress, ...]:
+        self.remaining_work = self._remaining
+        return super().feed(data)
+
+
+def test_a_child_that_does_not_exit_after_its_result_is_stopped_and_its_result_taken(stage: Stage) -> None:
+    stage.limits = Limits(wall_seconds=60, idle_seconds=60, grace_seconds=5, result_seconds=0)
+    ended = stage.run_shell("sleep 0.1; echo done; sleep 600", Answered())
+    assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, -signal.SIGINT)
+    assert ended.reading.succeeded
+    assert ended.reading.notes == ("it did not exit within 0 seconds after its result, and was stopped",)
+
+
+def test_work_in_the_background_is_waited_for_until_a_limit(stage: Stage) -> None:
+    stage.limits = Limits(wall_seconds=60, idle_seconds=0.3, grace_seconds=5, result_seconds=0)
+    ended = stage.run_shell("echo done; sleep 600", Answered("Serve the app"))
+    assert ended.cause is ExitCause.IDLE_LIMIT
+    assert ended.reading.succeeded
+    note = "it was stopped after its result, with this still at work: Serve the app"
+    assert ended.reading.notes == (note,)
+
+
 def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = False) -> ProcessResult:
     """Cancel the run once its script has made the file ``ready``."""
 
