@@ -22,7 +22,7 @@ from git_blackbird.controller.runs.guard import agent_ended, remember_config, wa
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
-from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
+from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_turns
 from git_blackbird.messages.outgoing.prompts import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
@@ -168,7 +168,8 @@ async def _review_side(
         request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
         run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
         outcome, result = classify_answer(
-            ended, f"</{source}-review>", lambda text: parse_reviewer_answer(text, source)
+            ended,
+            lambda reading: parse_reviewer_turns((reading.final_text, *reading.woken_texts), source),
         )
         fields = completion_fields(ended, outcome, workspace.environment.timestamp())
         answer = RunFields(review_result=None if result is None else result.to_json())

@@ -34,6 +34,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
@@ -175,17 +176,17 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
     verdict on children that have changed meanwhile is kept and counts for nothing.
     """
 
-    def read_verdict(text: str) -> ParentVerdict:
+    def read_verdict(reading: AgentResult) -> ParentVerdict:
         if parent is None:
             raise ValueError("the parent is no longer in the plan")
-        return parse_review_answer(text, _judged(tasks, parent))
+        return parse_review_answer(reading.final_text, _judged(tasks, parent))
 
     with agent_ended(workspace, run) as (transaction, check):
         transaction.renew_plan_backup()
         plan = _plan_below(transaction, run.task_id)
         tasks = plan.tasks
         parent = tasks.get(run.task_id)
-        outcome, verdict = classify_answer(ended, '"passed"', read_verdict)
+        outcome, verdict = classify_answer(ended, read_verdict)
         now = workspace.environment.timestamp()
         ending = completion_fields(ended, outcome, now)
         has_written = head_tree is not None and head_tree != run.base_tree

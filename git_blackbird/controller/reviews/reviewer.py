@@ -16,6 +16,7 @@ from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.saved_trees import checkout_tree
 from git_blackbird.git.worktree.snapshot import SnapshotError
+from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_bytes
@@ -90,13 +91,10 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
     return checkout
 
 
-def classify_answer(
-    ended: ProcessResult, form: str, parse: Callable[[str], T]
-) -> tuple[RunOutcome, T | None]:
+def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> tuple[RunOutcome, T | None]:
     """Say what a reviewer's end means. Only an answer that ``parse`` can read is one; nothing else passes.
 
-    ``form`` is the mark by which a later answer is known that replaces an earlier one. ``parse`` raises
-    ValueError for any other.
+    ``parse`` raises ValueError for any other.
     """
     reading = ended.reading
     # Stopped by a limit, a reviewer that had answered was only waiting for its own work.
@@ -107,7 +105,7 @@ def classify_answer(
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
     if reading.succeeded and not reading.is_cut:
         try:
-            return RunOutcome(RunStatus.SUCCESS), parse(reading.text_with(form))
+            return RunOutcome(RunStatus.SUCCESS), parse(reading)
         except ValueError as error:
             return RunOutcome(RunStatus.FAILED, error=str(error)), None
     fault = "the reviewer's answer is too long" if reading.succeeded else None

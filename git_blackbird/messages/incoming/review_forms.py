@@ -31,12 +31,16 @@ class ReviewerAnswerError(ValueError):
     """An answer without a valid review; the message is for people and for the reviewer's next start."""
 
 
+class NoReviewError(ReviewerAnswerError):
+    """An answer that has no review and no piece of one, but perhaps a quotation."""
+
+
 def find_forms(text: str) -> tuple[list[str], str]:
     """Return the forms that count, and the text without all forms; ``text`` has no control characters.
 
     Those are all that are not quoted. Without any, a fence at the end that holds one form and nothing else
-    counts, if the answer has no other. Raises ReviewerAnswerError if there are only quoted ones, or if a part
-    of a form that is not complete is left, unquoted or escaped.
+    counts, if the answer has no other. Raises NoReviewError if there are only quoted ones,
+    ReviewerAnswerError if a part of a form that is not complete is left, unquoted or escaped.
     """
     forms = list(_find_elements(text))
     beside = _fill(text, forms, _HELD)
@@ -54,7 +58,7 @@ def find_forms(text: str) -> tuple[list[str], str]:
     if not counted and len(forms) == 1 and any(_is_answer(beside, fence) for fence in fences):
         counted = forms
     if forms and not counted:
-        raise ReviewerAnswerError(
+        raise NoReviewError(
             "the answer has its form only as a quotation: in a code block, after > or between backticks"
         )
     return [text[start:end] for start, end in counted], beside.replace(_HELD, "")

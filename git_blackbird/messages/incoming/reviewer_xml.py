@@ -7,11 +7,12 @@ duplicate element.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError, find_forms
+from git_blackbird.messages.incoming.review_forms import NoReviewError, ReviewerAnswerError, find_forms
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.findings import (
     Confidence,
@@ -78,6 +79,14 @@ _FILE_AND_LINE = re.compile(r"(?P<file>.*?[^:\s]):(?P<line>L?[0-9]{1,9}(?:[-:]L?
 _LINE = re.compile(
     r"(?:lines?[ ]?|L)?0*(?P<first>[1-9][0-9]{0,8})(?:[ ]?[-\u2013:,][^\n]{0,60})?", re.IGNORECASE
 )
+
+
+def parse_reviewer_turns(texts: Sequence[str], source: Source) -> ReviewResult:
+    """Parse the answer in the last of the texts of one reviewer that has any; raises as for a single one."""
+    for text in reversed(texts[1:]):
+        with suppress(NoReviewError):
+            return parse_reviewer_answer(text, source)
+    return parse_reviewer_answer(texts[0], source)
 
 
 def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
@@ -263,7 +272,8 @@ def _read_old(text: str, source: Source) -> ReviewResult:
     """Parse the form from before XML; a text with both verdicts is not in it."""
     match = _OLD_FORM.fullmatch(text.strip())
     if match is None:
-        raise ReviewerAnswerError(f"the answer has no <{_TAGS[source]}> element")
+        kind = ReviewerAnswerError if _OLD_HEAD.search(text) else NoReviewError
+        raise kind(f"the answer has no <{_TAGS[source]}> element")
     verdict, body = ReviewerVerdict(match[1]), match[2]
     if _OLD_HEAD.search(body):
         raise ReviewerAnswerError("the answer says more than one of APPROVED: and ISSUES:")

@@ -95,10 +95,6 @@ class AgentResult:
         later = (f"{WOKEN_MARK}\n{text}" for text in self.woken_texts)
         return "\n\n".join(filter(None, (self.final_text, *later)))
 
-    def text_with(self, form: str) -> str:
-        """Return the last text with ``form`` in it; the final text if there is none."""
-        return next((text for text in reversed(self.woken_texts) if form in text), self.final_text)
-
 
 class Rights(NamedTuple):
     """The rights of an agent as configured, in words, and the settings that grant them."""
