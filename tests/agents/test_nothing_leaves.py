@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.standin.alone import ENTER, obstacle
-from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.install import CODEX, Program
 from tests.standin.real import DIALECTS, path_of, real, real_by
 from tests.standin.server import serve
 
@@ -59,7 +59,7 @@ def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_pa
     assert (seen["names"], seen["unrouted"]) == ([], 0)
 
 
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE))
+@pytest.mark.parametrize("program", real_by(CODEX))
 def test_what_an_unsealed_program_reaches_for_is_seen(program: Program, tmp_path: Path) -> None:
     seen = run_session(program, tmp_path, "unsealed")
     assert seen["status"] == 0, seen["stderr"]

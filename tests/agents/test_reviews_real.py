@@ -13,7 +13,7 @@ from git_blackbird.messages.incoming.review_answer import build_review_schema, p
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import new_task
 from tests.agents.running import Stage, assign
-from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
+from tests.standin.install import EVERY_CLAUDE, Program
 from tests.standin.real import load, model_of, needs_sandbox, real, short_folder
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git, write
@@ -178,7 +178,7 @@ def test_w31_prose_is_no_answer(program: Program, model: StandIn, stage: Stage, 
         assert (reading.succeeded, reading.final_text) == (True, "I like it.")
 
 
-@pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE))
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_answer_that_never_fits_is_no_success(model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell(*[model.dialect.answers({"passed": "perhaps"})] * 9)
     reading = stage.run_agent(agent, review(stage)).reading

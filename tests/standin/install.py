@@ -1,5 +1,7 @@
 """Installs the real agents into cache folders: ``python tests/standin/install.py``.
 
+The newest of each; with BLACKBIRD_EVERY_VERSION set also the earlier versions that tests know.
+
 Ends with 0 and a message also where npm or its registry is not there: the tests that need a program are
 then skipped, aloud.
 """
@@ -41,10 +43,15 @@ class Program:
         return f"no {self.agent} {self.version}: run python tests/standin/install.py, or set {self.variable}"
 
 
-CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.329", "BLACKBIRD_TEST_CLAUDE")
+CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.332", "BLACKBIRD_TEST_CLAUDE")
+EARLIER_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.329", "BLACKBIRD_TEST_EARLIER_CLAUDE")
 OLD_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.197", "BLACKBIRD_TEST_OLD_CLAUDE")
 CODEX = Program("codex", "@openai/codex", "0.169.0", "BLACKBIRD_TEST_CODEX")
-PROGRAMS = (CLAUDE, OLD_CLAUDE, CODEX)
+OLD_CODEX = Program("codex", "@openai/codex", "0.167.2", "BLACKBIRD_TEST_OLD_CODEX")
+EVERY_CLAUDE = (CLAUDE, EARLIER_CLAUDE, OLD_CLAUDE)
+EVERY_CODEX = (CODEX, OLD_CODEX)
+PROGRAMS = (*EVERY_CLAUDE, *EVERY_CODEX)
+NEWEST = (CLAUDE, CODEX)
 # Read before the tests are sealed.
 EVERY_VERSION = bool(os.environ.get("BLACKBIRD_EVERY_VERSION"))
 
@@ -111,6 +118,6 @@ def install(program: Program) -> str:
 
 
 if __name__ == "__main__":
-    for one in PROGRAMS:
+    for one in PROGRAMS if EVERY_VERSION else NEWEST:
         sys.stdout.write(install(one) + "\n")
         sys.stdout.flush()

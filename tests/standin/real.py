@@ -12,7 +12,7 @@ from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
-from tests.standin.install import EVERY_VERSION, OLD_CLAUDE, PROGRAMS, Program, find_binary, find_program
+from tests.standin.install import EVERY_VERSION, NEWEST, PROGRAMS, Program, find_binary, find_program
 from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, StandIn, serve
 from tests.support import config_with
@@ -29,9 +29,9 @@ SANDBOXES = [pytest.param("workspace-write", marks=needs_sandbox), "danger-full-
 def real(*programs: Program) -> list[object]:
     """Return the parameters of a test that runs with each of these programs; without any, with all.
 
-    The older version takes part when BLACKBIRD_EVERY_VERSION asks for it.
+    Earlier versions take part when BLACKBIRD_EVERY_VERSION asks for them.
     """
-    wanted = [one for one in programs or PROGRAMS if EVERY_VERSION or one is not OLD_CLAUDE]
+    wanted = [one for one in programs or PROGRAMS if EVERY_VERSION or one in NEWEST]
     return [
         pytest.param(
             program,
@@ -45,12 +45,12 @@ def real(*programs: Program) -> list[object]:
     ]
 
 
-def real_by(program: Program, *others: Program) -> list[object]:
+def real_by(program: Program) -> list[object]:
     """Return the parameters of a test of a flow that is ours, and the same whichever program works in it.
 
-    It runs with the first; with the others when BLACKBIRD_EVERY_VERSION asks for them.
+    It runs with this one; with all others too when BLACKBIRD_EVERY_VERSION asks for them.
     """
-    return real(program, *(others if EVERY_VERSION else ()))
+    return real(*(PROGRAMS if EVERY_VERSION else (program,)))
 
 
 def path_of(program: Program) -> str:

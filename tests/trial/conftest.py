@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.install import Program
 from tests.standin.real import model_of, real
 from tests.standin.server import StandIn
 
 
-@pytest.fixture(params=real(CLAUDE, CODEX))
+@pytest.fixture(params=real())
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen

@@ -14,7 +14,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.model.entities.agent_io import WOKEN_MARK
-from tests.standin.install import CLAUDE, CODEX, OLD_CLAUDE, Program
+from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
@@ -84,7 +84,7 @@ def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
 
 
 @needs_proc
-@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CLAUDE), indirect=True)
 def test_interrupted_killed_and_asked_it_goes_on_in_one_session(
     trial: Trial, model: StandIn, program: Program
 ) -> None:
@@ -114,7 +114,7 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(
 
 
 @needs_proc
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
     trial: Trial, model: StandIn, program: Program
 ) -> None:
@@ -135,7 +135,7 @@ def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
 
 
 @needs_proc
-@pytest.mark.parametrize("program", real(CLAUDE))
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: StandIn) -> None:
     stop_them(trial, model, signal.SIGINT)
     (record,) = trial.records("greet")
@@ -143,7 +143,7 @@ def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: Stan
     assert record["error"]
 
 
-@pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 def test_a_command_that_ends_in_the_background_takes_no_question_back(trial: Trial, model: StandIn) -> None:
     # It ends once the question is there.
     until = "until grep -qs '[t]erminal_reason' .git/blackbird/streams/*.stdout; do sleep 0.05; done"
@@ -200,7 +200,7 @@ def litter(trial: Trial) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     trial: Trial, model: StandIn, tmp_path: Path
 ) -> None:
@@ -238,7 +238,7 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     assert trial.statuses() == {"greet": "todo"}
 
 
-@pytest.mark.parametrize("program", real(CLAUDE))
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn) -> None:
     trial.configure({"claude.permissionMode": "dontAsk"})
     model.tell(Reply(tools=(model.dialect.writes(trial.repo / "greet.py", "x\n"),)), "I could not.")
@@ -250,7 +250,7 @@ def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn)
 
 
 @needs_sandbox
-@pytest.mark.parametrize("program", real(CODEX))
+@pytest.mark.parametrize("program", real(*EVERY_CODEX))
 def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) -> None:
     elsewhere = Path("/usr/local/share/blackbird-was-here.txt")
     model.tell(Reply(tools=(model.dialect.writes(elsewhere, "x\n"),)), "I could not.")
@@ -261,7 +261,7 @@ def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) ->
 
 
 @needs_sandbox
-@pytest.mark.parametrize("program", real(CODEX))
+@pytest.mark.parametrize("program", real(*EVERY_CODEX))
 def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     trial: Trial, model: StandIn, program: Program, tmp_path: Path
 ) -> None:
@@ -287,7 +287,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     assert (trial.repo / "greet.py").read_text() == "x\n"
 
 
-@pytest.mark.parametrize("program", real(CODEX))
+@pytest.mark.parametrize("program", real(*EVERY_CODEX))
 def test_a_session_that_can_be_none_is_never_passed_on(trial: Trial, model: StandIn) -> None:
     trial.expect(3, "execute", "--no-input")
     trial.expect(0, "decide", "greet", "--request-changes", "-m", "Say goodbye.")
@@ -305,7 +305,7 @@ def write(model: StandIn, path: Path) -> None:
     model.tell(Reply(tools=calls), "Done.")
 
 
-@pytest.mark.parametrize("program", real(CLAUDE))
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 @pytest.mark.parametrize("other", real(CODEX))
 def test_agents_share_a_plan_and_a_resume_stays_with_its_own(
     trial: Trial, model: StandIn, other: Program, tmp_path: Path

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.install import CODEX, EVERY_CLAUDE, Program
 from tests.standin.real import model_of, real, real_by
 from tests.standin.server import JsonObject, Reply, StandIn
 from tests.support import commit, git
@@ -59,7 +59,7 @@ def ends(reviews: list[Record]) -> list[tuple[str, str, str | None]]:
     return sorted((review["run_type"], review["status"], review.get("terminal_reason")) for review in reviews)
 
 
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
     trial: Trial, model: StandIn
 ) -> None:
@@ -99,7 +99,7 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
         assert INJECTED not in DATA.sub("", told)
 
 
-@pytest.mark.parametrize("program", real(CLAUDE))
+@pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 @pytest.mark.parametrize("other", real(CODEX))
 def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_approval(
     trial: Trial, model: StandIn, other: Program, tmp_path: Path
@@ -132,7 +132,7 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_interrupted_and_killed_both_stop_and_both_review_again_once(
     trial: Trial, model: StandIn, program: Program
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.controller.support import leaf, parent_of, put_plan
-from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.install import CODEX, Program
 from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
@@ -82,7 +82,7 @@ def check_schemas(model: StandIn, reviews: list[Record], *children: tuple[str, .
     assert {tuple(ids) for ids in seen} == set(children)
 
 
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a once.")

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.request import RequestScreen
-from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.install import CODEX, Program
 from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
@@ -36,7 +36,7 @@ def trial(
     return trial
 
 
-@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_a_task_is_watched_changed_as_asked_and_approved(
     program: Program, trial: Trial, model: StandIn
 ) -> None:

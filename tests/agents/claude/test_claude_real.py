@@ -18,7 +18,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
-from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
+from tests.standin.install import CLAUDE, EARLIER_CLAUDE, EVERY_CLAUDE, OLD_CLAUDE, Program
 from tests.standin.real import DIALECTS, load, model_of, real, short_folder
 from tests.standin.server import Reply, StandIn
 from tests.support import config_with
@@ -27,11 +27,11 @@ FIRST = "5e551011-0000-4000-8000-000000000001"
 SPEECH = DIALECTS["claude"]
 
 
-# The older version has the cells in which it differs, and one whole path: a run, its resumes, its end.
-both = pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE), indirect=True)
+# The oldest version has the cells in which it differs, and one whole path: a run, its resumes, its end.
+every = pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 
 
-@pytest.fixture(params=real(CLAUDE))
+@pytest.fixture(params=real(CLAUDE, EARLIER_CLAUDE))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
@@ -60,12 +60,12 @@ def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
     return stage.run_agent(agent, assignment).reading
 
 
-@both
+@every
 def test_its_version_is_known(program: Program, agent: Agent) -> None:
     assert agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}) == program.version
 
 
-@both
+@every
 def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
     temporary = tmp_path / "t"
     temporary.mkdir()
@@ -81,7 +81,7 @@ def test_a_missing_program_is_named_before_anything_starts() -> None:
     assert caught.value.hint is not None
 
 
-@both
+@every
 def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage, agent: Agent) -> None:
     script = SPEECH.shell("echo $BLACKBIRD_RUN_ID > b.txt")
     model.tell(Reply("I write it.", (SPEECH.writes(stage.tree / "a.txt", "a\n"), script)), "All done.")
@@ -106,7 +106,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
     assert [model.dialect.schema_in(request) for request in model.requests] == [None] * 2
 
 
-@both
+@every
 def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
     program: Program, model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -122,7 +122,7 @@ def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
     assert third.cost_usd == pytest.approx(first.cost_usd / 2)
     # The newer version counts a session over its resumes, the older one a run.
     totals = [reading.raw_totals["total_cost_usd"] / first.cost_usd for reading in (first, second, third)]
-    assert totals == pytest.approx([1, 1.5, 2] if program is CLAUDE else [1, 0.5, 0.5])
+    assert totals == pytest.approx([1, 1.5, 2] if program is not OLD_CLAUDE else [1, 0.5, 0.5])
 
 
 def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
@@ -220,7 +220,7 @@ def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Sta
     assert reading.error == f"No conversation found with session ID: {FIRST}"
 
 
-@both
+@every
 def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: StandIn, stage: Stage) -> None:
     # It ends with a guess of what was meant.
     reading = read(stage, load(program, claude__args=("--session-idd",)), assign("Go"))
@@ -229,7 +229,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     assert "unknown option '--session-idd'" in (reading.error or "")
 
 
-@both
+@every
 def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
     program: Program, model: StandIn, stage: Stage
 ) -> None:

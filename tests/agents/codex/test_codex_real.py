@@ -19,7 +19,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
-from tests.standin.install import CODEX, Program
+from tests.standin.install import EVERY_CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
 from tests.standin.real import DIALECTS, SANDBOXES, load, load_installed, model_of, needs_sandbox, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
@@ -31,7 +31,7 @@ ONE_REQUEST = Usage(input_tokens=INPUT_TOKENS, output_tokens=OUTPUT_TOKENS, cach
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds the tool's process through /proc")
 
 
-@pytest.fixture(params=real(CODEX))
+@pytest.fixture(params=real(*EVERY_CODEX))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
