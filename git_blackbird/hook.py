@@ -13,7 +13,7 @@ if _ROOT not in sys.path:
 
 from git_blackbird.git.hooks import task_commits  # noqa: E402  # the shell starts this file by its path
 
-_LATER = "; the next `git blackbird decide` or `execute` records it"
+_LATER = "; the next `git blackbird execute`, or a decision, records it"
 
 
 def main(git_dir: str, name: str) -> None:

@@ -47,10 +47,7 @@ _NO_REVIEWS = (
     f"{_REVIEWS}; cannot review parents: command.schema does not say that it honours"
     " BLACKBIRD_RESPONSE_SCHEMA"
 )
-_HINT = (
-    "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
-    "or choose another agent with --agent"
-)
+_HINT = "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD"
 
 
 class CommandAgent:

@@ -117,7 +117,6 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
     ),
 )
 
-_OTHER_AGENT = "choose another agent for the next task with --agent"
 _HINTS = {
     AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
@@ -146,10 +145,10 @@ class ProviderHelp:
 
     @property
     def install(self) -> str:
-        """How to install the program, or do without it."""
+        """How to install the program, or to name another copy of it."""
         return (
-            f"install it: npm install -g {self.package}, or name it: "
-            f"git config blackbird.{self.name}.path PATH, or choose another agent with --agent"
+            f"install it: npm install -g {self.package}, "
+            f"or name it: git config blackbird.{self.name}.path PATH"
         )
 
 
@@ -183,7 +182,7 @@ def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> Fa
         # A time in words is in the error message itself.
         reset = _RESET_SECONDS.search(line)
         until = format_timestamp(int(reset[1]) * 10**9) if reset else "the limit resets, add to it"
-        return FailureMatch(refusal, f"wait until {until}, or {_OTHER_AGENT}")
+        return FailureMatch(refusal, f"wait until {until}")
     model = f"git config blackbird.{provider.name}.model NAME"
     if any(_is_given(flag, provider.args) for flag in ("--model", "-m")):
         model = f"it comes from the key {provider.name}.args"
@@ -209,8 +208,7 @@ def find_refused_start(exit_code: int | None, stderr: str, provider: ProviderHel
         hint = f"take it out of {provider.name}.args, and set {provider.name}.{twice[1]} instead"
         return FailureMatch(AgentFailure.REFUSED, f"--{twice[1]} is always given: {hint}")
     command = f"git blackbird agent {provider.name}"
-    hint = f"`{command}` shows how it is started; fix that, or {_OTHER_AGENT}"
-    return FailureMatch(AgentFailure.REFUSED, hint)
+    return FailureMatch(AgentFailure.REFUSED, f"`{command}` shows how it is started; fix that")
 
 
 def error_line(stderr: str) -> str:

@@ -160,10 +160,8 @@ def render_schema(agent: Agent, request: RunRequest) -> str | None:
     if request.schema is None:
         return None
     if not agent.abilities.schema:
-        hint = "choose another agent: --agent claude, or --agent codex"
-        if agent.name == "command":
-            setting = "git config blackbird.command.schema true"
-            hint = f"if the command honours BLACKBIRD_RESPONSE_SCHEMA: {setting}; or {hint}"
+        setting = "git config blackbird.command.schema true    # if it honours BLACKBIRD_RESPONSE_SCHEMA"
+        hint = setting if agent.name == "command" else None
         raise AgentUnavailableError(f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=hint)
     return json.dumps(request.schema, separators=(",", ":"))
 

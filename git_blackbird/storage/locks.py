@@ -41,7 +41,7 @@ def controller_lock(paths: Paths, command: str, since: str) -> Iterator[None]:
         if not _lock_soon(descriptor, path):
             raise LockedError(
                 f"another git-blackbird is running here: {_holder(descriptor)}",
-                hint="wait for it, or answer it from here with `git blackbird decide`",
+                hint="wait for it, or answer it from here: `git blackbird status` says how",
             )
         holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
         _write_holder(descriptor, path, holder)

@@ -52,12 +52,11 @@ def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> AgentResult:
     return finish(CodexParser(assign("Go"), args), (), exit_code, stderr)
 
 
-OTHER_AGENT = "choose another agent for the next task with --agent"
-LIMIT = f"wait until the limit resets, add to it, or {OTHER_AGENT}"
+LIMIT = "wait until the limit resets, add to it"
 
 
 def refused_start(name: str) -> str:
-    return f"`git blackbird agent {name}` shows how it is started; fix that, or {OTHER_AGENT}"
+    return f"`git blackbird agent {name}` shows how it is started; fix that"
 
 
 def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
@@ -75,7 +74,7 @@ def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
         (
             "Claude AI usage limit reached|1767225600",
             AgentFailure.USAGE_LIMIT,
-            f"wait until 2026-01-01T00:00:00Z, or {OTHER_AGENT}",
+            "wait until 2026-01-01T00:00:00Z",
         ),
         ("You've hit your session limit · resets 3pm (UTC)", AgentFailure.USAGE_LIMIT, LIMIT),
         ("5-hour limit reached ∙ resets 3pm", AgentFailure.USAGE_LIMIT, LIMIT),
@@ -334,5 +333,5 @@ def test_the_telling_line_is_found_among_noise() -> None:
 def test_an_install_hint_names_every_way() -> None:
     assert CLAUDE_HELP.install == (
         "install it: npm install -g @anthropic-ai/claude-code, or name it: "
-        "git config blackbird.claude.path PATH, or choose another agent with --agent"
+        "git config blackbird.claude.path PATH"
     )

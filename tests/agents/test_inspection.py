@@ -31,8 +31,7 @@ CODEX_HELP = (
     "  --json -s, --sandbox <M> -c, --config <c> --output-schema <F> --ephemeral\n"
 )
 CLAUDE_INSTALL = (
-    "install it: npm install -g @anthropic-ai/claude-code, or name it: "
-    "git config blackbird.claude.path PATH, or choose another agent with --agent"
+    "install it: npm install -g @anthropic-ai/claude-code, or name it: git config blackbird.claude.path PATH"
 )
 CLAUDE_REMARK = "it follows the settings, hooks and CLAUDE.md of the repository that it works in"
 

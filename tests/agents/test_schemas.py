@@ -64,9 +64,7 @@ def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() 
         agent.launch(with_schema(), os.environ)
     assert caught.value.message == "the agent 'command' cannot enforce a JSON schema"
     assert caught.value.hint == (
-        "if the command honours BLACKBIRD_RESPONSE_SCHEMA: "
-        "git config blackbird.command.schema true; "
-        "or choose another agent: --agent claude, or --agent codex"
+        "git config blackbird.command.schema true    # if it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
 
 

@@ -213,7 +213,7 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
         head = git(trial.repo, "rev-parse", "HEAD")
         assert output == (
             f"git-blackbird: commit {head[:10]} is not recorded yet: {lock} is held by another process; "
-            "the next `git blackbird decide` or `execute` records it\n"
+            "the next `git blackbird execute`, or a decision, records it\n"
         )
         assert trial.records("a") == []
     told = trial.expect(0, "status")

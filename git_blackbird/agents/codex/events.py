@@ -228,7 +228,7 @@ _SANDBOX_HINT = (
     "if this machine is itself a sandbox, such as a container:"
     " git config blackbird.codex.sandbox danger-full-access"
 )
-_REVIEW_HINT = "its reviews need that sandbox: review with another agent, --agent claude"
+_REVIEW_HINT = "its reviews need that sandbox: review with another agent"
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 

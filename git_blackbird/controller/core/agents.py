@@ -1,17 +1,29 @@
 """Which agent runs, and with which settings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.config.config import Config, ReviewerConfig, with_value
 from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.cli_hints import (
+    EXECUTE,
+    OTHER_AGENT_REMARK,
+    ShellLine,
+    TaskCommand,
+    restart_command,
+    task_command,
+    with_options,
+)
 from git_blackbird.model.entities.findings import Source
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Run, RunStatus, RunType
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState, parents_to_review
 
+_SOURCES = {RunType.SPEC_REVIEW: Source.SPEC, RunType.CODE_REVIEW: Source.CODE}
 _KEEPS_TO_SCHEMA = (
     "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
 )
@@ -94,9 +106,39 @@ def probe(workspace: Workspace, agent: Agent) -> str:
     if not agent.abilities.resume:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot continue a session",
-            hint="choose another agent: --agent NAME",
         )
     return version
+
+
+@contextmanager
+def offering(workspace: Workspace, way: str) -> Iterator[None]:
+    """Name the command that goes on without an agent, where that cannot be started."""
+    try:
+        yield
+    except AgentUnavailableError as error:
+        way = with_options(way, workspace.call_options)
+        error.hint = "\n".join(filter(None, (error.hint, way)))
+        raise
+
+
+def start_without(workspace: Workspace, command: TaskCommand, agent: str) -> TaskCommand:
+    """Return a command that starts an agent, as it starts another than this one."""
+    return command if workspace.config.agent != agent else command.with_agent()
+
+
+def go_on_without(workspace: Workspace, run: Run) -> str:
+    """Return the command that goes on where the agent of a run refused to work, with another."""
+    if run.run_type in _SOURCES:
+        return review_without(_SOURCES[run.run_type])
+    if run.run_type is RunType.REVIEW:
+        return task_command("review run", run.task_id).with_agent()
+    is_begun = run.status is RunStatus.PAUSED or run.resumes is not None
+    return start_without(workspace, restart_command(run.task_id) if is_begun else EXECUTE, run.provider)
+
+
+def review_without(source: Source) -> ShellLine:
+    """Return the command that gives one of the two reviews of changes to another agent."""
+    return ShellLine(f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK)
 
 
 def require_session_name(agent: Agent, run: Run) -> None:

@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from git_blackbird.controller.core.agents import find_agent_for_run, probe, require_reviewer
+from git_blackbird.controller.core.agents import (
+    find_agent_for_run,
+    offering,
+    probe,
+    require_reviewer,
+    start_without,
+)
 from git_blackbird.controller.core.guards import UnreadableRecordError, require_readable
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -216,7 +222,8 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
     if not request.message:
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
-        probe(workspace, find_agent_for_run(workspace, run))
+        with offering(workspace, start_without(workspace, restart_command(task.id), run.provider)):
+            probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
     return record_decision(workspace, task.id, decision, run.id).state
 
@@ -253,7 +260,9 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         _require_reviewable(state, task)
         if task.is_leaf:
             return reopen_reviews(workspace, task)
-        probe(workspace, require_reviewer(workspace))
+        reviewer = require_reviewer(workspace)
+        with offering(workspace, task_command("review run", task.id).with_agent()):
+            probe(workspace, reviewer)
         return state
 
     task_id = TaskId(asked)

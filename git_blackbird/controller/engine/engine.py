@@ -14,9 +14,12 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.agents import (
     chosen_agent,
     find_agent_for_run,
+    offering,
     probe,
     require_session_name,
+    review_without,
     reviewer_of,
+    start_without,
 )
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
@@ -43,7 +46,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import Rights, RightsQuestion, agent_in_text
-from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
@@ -124,7 +127,11 @@ class Engine:
 
     def contexts_of_reviewers(self) -> dict[Source, RunContext]:
         """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
-        return {source: self.context_of(reviewer_of(self.workspace, source)) for source in Source}
+        return {source: self._context_of_reviewer(source) for source in Source}
+
+    def _context_of_reviewer(self, source: Source) -> RunContext:
+        with offering(self.workspace, review_without(source)):
+            return self.context_of(reviewer_of(self.workspace, source))
 
     async def run_task(self, instruction: Instruction) -> Stop | None:
         """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
@@ -142,7 +149,12 @@ class Engine:
         else:
             agent = find_agent_for_run(self.workspace, instruction.resumes)
             require_session_name(agent, instruction.resumes)
-        await self.require_consent(self._context_of_work(agent))
+        # A session stays with its agent: without that, only a start in another goes on.
+        is_one_of_all = instruction.resumes is None and self.scope.only is None
+        way = EXECUTE if is_one_of_all else restart_command(task_id)
+        with offering(self.workspace, start_without(self.workspace, way, agent.name)):
+            context = self._context_of_work(agent)
+        await self.require_consent(context)
         if not self.touched:
             warn_uncommitted(self.workspace, self.ui)
             if self.workspace.uses_worktrees and self.elsewhere is None:
@@ -275,7 +287,7 @@ class Engine:
         if run.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(run)
+            return agent_refused_stop(self.workspace, run)
         is_resumed_next = resumed is not None and (
             resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
         )
@@ -293,7 +305,7 @@ class Engine:
         if self.is_interrupted:
             return interrupted_stop(f"before {run.task_id} was started")
         if resumed is not None:
-            return agent_refused_stop(run)
+            return agent_refused_stop(self.workspace, run)
         self.pass_over(run.task_id, SetupError(run.error or "", hint=run.way_out))
         return None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from git_blackbird.controller.core.agents import go_on_without
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -91,8 +92,8 @@ def steps_in(hint: str) -> Iterable[str]:
         yield ShellLine(command, remark) if command.startswith("git ") else line
 
 
-def agent_refused_stop(run: Run) -> Stop:
-    """Return the stop where an agent refused to work, with the command for when it works again."""
+def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
+    """Return the stop where an agent refused to work, with commands for when it works again and till then."""
     paused = run.status is RunStatus.PAUSED
     state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else EXECUTE
@@ -103,7 +104,7 @@ def agent_refused_stop(run: Run) -> Stop:
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{subject}{why}; {run.task_id} {state}",
-        (run.way_out, again) if run.way_out else (again,),
+        tuple(filter(None, (run.way_out, again, go_on_without(workspace, run)))),
         run.task_id,
     )
 

@@ -196,7 +196,7 @@ def _line(recorded: RecordedCommit, work: ManualCommit) -> str:
 
 # Who commits should not notice it.
 _HOOK_PATIENCE_SECONDS = 0.5
-_LATER = "the next `git blackbird decide` or `execute` records it"
+_LATER = "the next `git blackbird execute`, or a decision, records it"
 
 
 def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:

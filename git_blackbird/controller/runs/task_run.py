@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird import trace
+from git_blackbird.agents import AGENTS
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
@@ -87,8 +88,8 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
         return
     before, now = agent_in_text(newest.provider), agent_in_text(name)
     text = f"{order.task.id} was started with {before}; {now} starts a new session"
-    hint = f"--agent {newest.provider} keeps its agent"
-    inform(context.ui, text, order.task.id, hint)
+    hint = task_command("restart", order.task.id).with_agent(newest.provider, "with that agent")
+    inform(context.ui, text, order.task.id, hint if newest.provider in AGENTS else None)
 
 
 def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:

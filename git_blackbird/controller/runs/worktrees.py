@@ -40,6 +40,7 @@ from git_blackbird.git.worktree.submodules import keep_commits, new_commits, req
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.entities.change import SkippedPath, TreePair
+from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
 from git_blackbird.model.views.events import Phase
 
@@ -220,7 +221,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
     if tree is None or base is None or tree not in TreeStore(workspace.repo):
         raise RequestError(
             f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
-            hint=f"git blackbird restart {run.task_id}",
+            hint=restart_command(run.task_id),
         )
     linked = _add(workspace, run.task_id, folder)
     begin_checkout(linked, base_commit(workspace, run.task_id, base))

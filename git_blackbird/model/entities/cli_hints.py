@@ -1,12 +1,15 @@
 """Command lines shown to people, safe to paste whatever ids they contain."""
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.run import Question, Run, RunStatus, RunType
 
-_TEXT, _VALUE = "TEXT", "VALUE"
+_TEXT, _VALUE, _NAME = "TEXT", "VALUE", "NAME"
+# In a line that was read from a hint: the value of an option or of a key.
+_BLANK = re.compile(rf"(?:^git config \S+| -{{1,2}}[a-z-]+) (?:{_TEXT}|{_NAME})(?= -- |$)")
 
 
 class CallOptions(NamedTuple):
@@ -32,17 +35,21 @@ class CallOptions(NamedTuple):
             "cluster": self.cluster and f"--cluster {shell_word(self.cluster)}",
             "no_input": "--no-input" if self.no_input else None,
         }
-        return "".join(f" {options[name]}" for name in _OPTIONS_OF.get(verb, ()) if options[name])
+        return "".join(f" {options[name]}" for name in OPTIONS_OF.get(verb, ()) if options[name])
 
 
 NO_OPTIONS = CallOptions()
-_OPTIONS_OF = {
+OPTIONS_OF = {
     "execute": ("jobs", "worktrees", "cluster", "stop", "reviews", "agent", "no_input"),
     "resume": ("cluster", "stop", "reviews", "no_input"),
     "resume --all": ("cluster", "stop", "reviews", "no_input"),
     "restart": ("cluster", "stop", "reviews", "agent", "no_input"),
     "review run": ("agent", "no_input"),
 }
+
+
+_AGENT = " --agent "
+OTHER_AGENT_REMARK = "another agent; `git blackbird agent` lists them"
 
 
 class ShellLine(str):
@@ -62,19 +69,19 @@ class ShellLine(str):
     @property
     def runnable(self) -> str | None:
         """The command as a program can run it; None if something must be filled in."""
-        return self.command
+        return None if self.template else self.command
 
     @property
     def template(self) -> str | None:
         """The command with a word in capitals for what must be filled in, or None."""
-        return None
+        return self.command if _BLANK.search(self.command) else None
 
 
 class TaskCommand(ShellLine):
     """A command of this program, for one task or all of them.
 
-    ``rest`` are its options, each with a leading space, and may end with ``TEXT`` or ``VALUE`` for a person
-    to fill in.
+    ``rest`` are its options, each with a leading space, and may end with ``TEXT``, ``VALUE`` or ``NAME`` for
+    a person to fill in.
     """
 
     __slots__ = ("rest", "task_id", "verb")
@@ -90,8 +97,14 @@ class TaskCommand(ShellLine):
         return line
 
     def with_options(self, options: CallOptions) -> "TaskCommand":
-        """Add the options of the present command, if this one takes them."""
+        """Add the options of the present command, if this one takes them and has them not."""
+        if _AGENT in self.rest:
+            options = options._replace(agent=None)
         return TaskCommand(self.verb, self.task_id, options.for_verb(self.verb) + self.rest, self.remark)
+
+    def with_agent(self, name: str = _NAME, remark: str = OTHER_AGENT_REMARK) -> "TaskCommand":
+        """Return the command with an agent, by default with a blank for the name of another one."""
+        return TaskCommand(self.verb, self.task_id, f"{self.rest}{_AGENT}{name}", remark)
 
     def with_remark(self, remark: str) -> "TaskCommand":
         """Return the command with another remark."""
@@ -104,12 +117,12 @@ class TaskCommand(ShellLine):
             return _written(self.verb, self.task_id, f"{self.rest.removesuffix(f' -m {_TEXT}')} -F -")
         if self.rest.endswith(f"={_VALUE}"):
             return _written(self.verb, self.task_id, self.rest.partition(" --answer ")[0])
-        return None if self.rest.endswith(f" {_TEXT}") else self.command
+        return super().runnable
 
     @property
     def template(self) -> str | None:
         """The command with its blanks, if it has any."""
-        return self.command if self.rest.endswith((_TEXT, _VALUE)) else None
+        return self.command if self.rest.endswith((_TEXT, _VALUE, _NAME)) else None
 
 
 def _written(verb: str, task_id: str | None, rest: str) -> str:

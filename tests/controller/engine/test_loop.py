@@ -424,6 +424,7 @@ def test_w28_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> Non
     assert stop.next_steps == (
         "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
         "git blackbird execute",
+        "git blackbird execute --agent NAME    # another agent; `git blackbird agent` lists them",
     )
     run = only_run(demo, "a")
     assert (run.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from git_blackbird.controller.engine.stops import agent_refused_stop
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, CallOptions, task_command
+from git_blackbird.model.entities.run import RunFields
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
-from tests.controller.support import configure, leaf, put_plan
+from tests.controller.support import configure, leaf, open_at, put_plan, store_at
 from tests.model.building import run as record
-from tests.support import commit
+from tests.support import commit, set_config
 
 
 @pytest.fixture
@@ -115,7 +117,37 @@ def test_several_decisions_are_told_in_one_line(planned: Path) -> None:
     ]
 
 
-def test_a_worker_without_its_agent_is_no_fault_of_the_agent() -> None:
+def test_a_worker_without_its_agent_is_no_fault_of_the_agent(planned: Path) -> None:
     fields: dict[str, Any] = {"provider": "command", "error": "worker w1 is not connected"}
-    assert agent_refused_stop(record(cluster=True, **fields)).text.startswith("worker w1 is not")
-    assert agent_refused_stop(record(**fields)).text.startswith("command: worker w1 is not")
+    here = open_at(planned)
+    assert agent_refused_stop(here, record(cluster=True, **fields)).text.startswith("worker w1 is not")
+    assert agent_refused_stop(here, record(**fields)).text.startswith("command: worker w1 is not")
+
+
+GONE = {
+    "claude": {"claude.path": "/nonexistent/claude"},
+    "codex": {"codex.path": "/nonexistent/codex"},
+    "command": {"command.run": "/nonexistent/agent"},
+}
+
+
+@pytest.mark.parametrize("provider", GONE)
+@pytest.mark.parametrize("step", ["resume a -m more", "execute", "restart a", "execute a"])
+def test_whoever_follows_the_hint_where_an_agent_is_gone_goes_on_with_another(
+    planned: Path, provider: str, step: str
+) -> None:
+    run(planned, "execute", "a", "--stop-after-each", "--agent", "demo", "--no-input")
+    set_config(planned, {"agent": provider, **GONE[provider]})
+    with store_at(planned).transaction() as transaction:
+        (begun,) = store_at(planned).records.history(TaskId("a")).runs
+        transaction.save_run(begun.with_fields(RunFields(provider=provider)))
+    if step != "resume a -m more":
+        run(planned, "decide", "a", "--request-changes", "-m", "more")
+    stopped = run(planned, *step.split(), "--stop-after-each", "--no-input")
+    assert stopped.returncode == 8, stopped.stdout + stopped.stderr
+    hints = [line for line in stopped.stdout.splitlines() if "--agent" in line]
+    assert [line.strip().removeprefix("next step: ").partition("    #")[0] for line in hints] == [
+        "git blackbird restart a --stop-after-each --no-input --agent NAME"
+    ], stopped.stdout
+    followed = run(planned, *["restart", "a", "--stop-after-each", "--no-input", "--agent", "demo"])
+    assert followed.returncode == 3, followed.stdout + followed.stderr

@@ -327,7 +327,8 @@ def test_a_request_to_an_agent_that_is_not_installed_any_more_stops_the_call(rep
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
-    assert stop.next_steps[-1] == "git blackbird restart a    # a new session, with everything pending"
+    other = "another agent; `git blackbird agent` lists them"
+    assert stop.next_steps[-1] == f"git blackbird restart a --agent NAME    # {other}"
 
 
 @pytest.fixture

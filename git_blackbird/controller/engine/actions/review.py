@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from git_blackbird.controller.core.agents import require_reviewer
+from git_blackbird.controller.core.agents import offering, require_reviewer
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.engine.engine import Engine
@@ -56,7 +56,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         return interrupted_stop("", again, task_id=task.id)
     for side in sides.values():
         if side.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(side)
+            return agent_refused_stop(workspace, side)
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
         warn(engine.ui, text, task.id)
@@ -86,7 +86,9 @@ def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
 async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) -> Stop | None:
     """Run the review; a second try in a call tells the reviewer why the first gave no verdict."""
     parent = action.task
-    context = engine.context_of(require_reviewer(engine.workspace))
+    reviewer = require_reviewer(engine.workspace)
+    with offering(engine.workspace, task_command("review run", parent.id).with_agent()):
+        context = engine.context_of(reviewer)
     await engine.require_consent(context, as_reviewer=True)
     work = _review(engine, context, parent, state)
     try:

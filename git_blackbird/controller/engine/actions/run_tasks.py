@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from git_blackbird.controller.core.agents import chosen_agent
+from git_blackbird.controller.core.agents import chosen_agent, offering, start_without
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import Unanswered, warn
@@ -25,7 +25,7 @@ from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
-from git_blackbird.model.entities.cli_hints import answer_options, task_command
+from git_blackbird.model.entities.cli_hints import answer_options, restart_command, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -80,7 +80,11 @@ async def _start(engine: Engine, state: PlanState, task: Task) -> Stop | None:
 async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = engine.workspace, restart.task
-    await engine.require_consent(engine.context_of(chosen_agent(engine.workspace)))
+    agent = chosen_agent(engine.workspace)
+    way = start_without(engine.workspace, restart_command(task.id), agent.name)
+    with offering(engine.workspace, way):
+        context = engine.context_of(agent)
+    await engine.require_consent(context)
     if engine.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
     require_not_elsewhere(engine.workspace, task.id)

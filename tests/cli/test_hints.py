@@ -1,0 +1,98 @@
+"""Commands that this program prints are commands that it takes."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from git_blackbird.cli.syntax.registry import COMMANDS, load_command
+from git_blackbird.model.entities.cli_hints import OPTIONS_OF, CallOptions, ShellLine, TaskCommand
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+# A command that stands alone, or in a remark between backticks; not what was typed, after "$".
+PRINTED = re.compile(
+    r"(?:^(?:2> )? *(?:hint: |next step: )?|`)(git blackbird(?: [^`#\n]*[^`#\s])?)(?= *(?:`|#|$))",
+    re.MULTILINE,
+)
+# Versions, options of the program itself, help.
+OF_NO_COMMAND = re.compile(r"git blackbird (?:[0-9.]+|-.*|.* -h)")
+WHOLE = CallOptions(
+    agent="demo",
+    stop_after_each=True,
+    reviews="off",
+    no_input=True,
+    jobs=2,
+    worktrees=True,
+    cluster="local:2",
+)
+
+
+def require_taken(line: str) -> None:
+    """Have the command's own parser read a line, with its blanks filled in."""
+    name, *args = shlex.split(line.replace(" NAME", " demo"))[2:] or ["status"]
+    assert name in COMMANDS, line
+    try:
+        load_command(name).make_context(name, args)
+    except click.exceptions.Exit:
+        pass
+    except click.ClickException as error:
+        raise AssertionError(f"{line}: {error.format_message()}") from error
+
+
+def printed() -> Iterator[str]:
+    for text in (page.read_text() for page in sorted(GOLDEN.glob("*.txt"))):
+        yield from PRINTED.findall(text)
+    for text in (text for path in modules() for text in texts_in(path)):
+        # The name alone is what the text speaks of.
+        yield from (line for line in PRINTED.findall(text) if line.count(" ") > 2)
+
+
+def modules() -> Iterator[Path]:
+    """All of the program but the words of its commands, which know what was typed."""
+    for path in sorted((ROOT / "git_blackbird").rglob("*.py")):
+        if "cli" not in path.parts and path.name != "cli_hints.py":
+            yield path
+
+
+def test_every_command_that_is_printed_is_one() -> None:
+    for line in sorted(set(printed())):
+        # What is left out or stands for several is no command to type.
+        if not OF_NO_COMMAND.fullmatch(line) and not any(mark in line for mark in ("...", "|", "[")):
+            require_taken(line)
+
+
+@pytest.mark.parametrize("verb", sorted(OPTIONS_OF))
+def test_next_steps_repeat_options_that_their_command_takes(verb: str) -> None:
+    task = None if verb == "execute" else "a"
+    require_taken(TaskCommand(verb, task).with_options(WHOLE).command)
+
+
+def test_no_text_names_an_agent_s_option_without_its_command() -> None:
+    """Who prints it does not know whether the command that was typed has it: ``resume`` has not."""
+    for path in modules():
+        for text in texts_in(path):
+            for found in re.finditer(r"--agent\b", text):
+                before = text[: found.start()].rpartition("\n")[2]
+                assert re.search(r"git blackbird (execute|restart|review run)\b[^`#]*$", before) or re.match(
+                    r"(execute|restart) ", text
+                ), f"{path}: {text}"
+
+
+def texts_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_a_line_with_a_blank_is_a_template() -> None:
+    other = ShellLine("git blackbird restart a --agent NAME", "another agent")
+    assert (other.runnable, other.template) == (None, "git blackbird restart a --agent NAME")
+    behind = TaskCommand("restart", "-a").with_agent().with_options(CallOptions(agent="claude"))
+    assert (behind.runnable, behind.template) == (None, "git blackbird restart --agent NAME -- -a")
+    named = ShellLine("git blackbird execute NAME")
+    assert (named.runnable, named.template) == ("git blackbird execute NAME", None)
