@@ -6,7 +6,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, restart_command, task_command
 from git_blackbird.model.entities.parent_verdict import completion_signature, excerpt
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
@@ -82,8 +82,10 @@ def _waiting(state: PlanState, one: BlockedParent) -> BlockedParentView:
         wait = ReviewBlock.FAILING
     else:
         wait = ReviewBlock.REVIEW_DUE if held.run_id is None else ReviewBlock.NO_VERDICT
-    is_heard_first = one.review is not None or feedback_below(state, parent)
-    first = task_command("resume --all", parent.id) if is_heard_first else EXECUTE
+    leaves = feedback_below(state, parent)
+    first = task_command("resume --all", parent.id) if one.review is not None or leaves else EXECUTE
+    if leaves and not any(is_resumable(state, leaf) for leaf in leaves):
+        first = restart_command(leaves[0].id)
     dismiss = () if wait is ReviewBlock.REVIEW_DUE else (dismiss_command(parent.id),)
     skipped = skipped_children(state.plan.tasks, parent)
     return BlockedParentView(parent, wait, held, (first, *dismiss), skipped)

@@ -171,7 +171,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         drift=state.drift,
         unreadable=(
             *(fault for _, history in odd for fault in history.faults),
-            *state.saved_feedback.faults,
+            *state.lost_feedback,
         ),
         stale=tuple(copy for _, history in odd for copy in history.beside.stale),
         foreign=sum(history.beside.total for _, history in odd),
@@ -355,9 +355,9 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
     view = view_in(state, task, pending_items(state), blocked_parent_views(state))
-    path, saved = str(workspace.paths.feedback_file(task.id)), state.saved_feedback
+    path = str(workspace.paths.feedback_file(task.id))
     return view._replace(
-        unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
+        unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
         foreign_feedback=workspace.foreign_feedback(view.history),
     )

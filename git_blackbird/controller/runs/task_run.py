@@ -117,6 +117,7 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
             provider_session_ref=session,
             context=order.context,
             resumes=None if resumed is None else resumed.id,
+            task_since=None if resumed is None else order.task.updated_at,
             turn=None if resumed is None or resumed.landing is LandingState.LANDED else resumed.turn,
             last_completion_status=None if resumed is None else resumed.status,
             prompt=None if resumed is None else order.prompt,

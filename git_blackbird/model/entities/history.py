@@ -52,6 +52,18 @@ class Standing(NamedTuple):
     since: Moment | None
 
 
+class Vain(NamedTuple):
+    """A start that reached no agent: when it was under way, and when its task had changed before."""
+
+    start: Moment
+    end: Moment
+    before: Moment
+
+    def covers(self, moment: Moment) -> bool:
+        """Whether what was written then is of this start."""
+        return self.start <= moment < self.end
+
+
 NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 
@@ -100,16 +112,19 @@ class History:
 
     @cached_property
     def standing(self) -> "Standing | None":
-        """The status of a leaf by the latest run, and when it began; None if its runs do not determine it.
-
-        A start after it that reached no agent may have been seen in the plan.
-        """
+        """The status of a leaf by the latest run, and when it began; None if its runs do not determine it."""
         if self.faults or self.latest is None:
             return None
+        return Standing(self.latest.task_status, self.latest.moved_at)
+
+    @cached_property
+    def in_vain(self) -> tuple[Vain, ...]:
+        """The resumes after the latest run that reached no agent, newest first."""
         later = takewhile(lambda run: not run.counts, reversed(self.recent))
-        ends = (moment_of(run.superseded_at) for run in later if not run.is_review)
-        known = [at for at in (self.latest.moved_at, *ends) if at is not None]
-        return Standing(self.latest.task_status, max(known, default=None))
+        void = (run for run in later if run.superseded_by in _UNDELIVERED)
+        times = (map(moment_of, (run.started_at, run.superseded_at, run.task_since)) for run in void)
+        known = ([moment for moment in three if moment is not None] for three in times)
+        return tuple(Vain(*three) for three in known if len(three) == 3)
 
     @cached_property
     def at_work(self) -> tuple[Run, ...]:

@@ -184,6 +184,7 @@ class RunFields(Record):
     ``decided_in_part``: the decision was about files that were named, none with a conflict.
     ``turn``: when its task was first sent back by a landing: those sent back later land after it.
     ``landing_begun``: some of its files may be written, and not all are known to be.
+    ``task_since``: when the task had last changed before this resume; so it is again if no agent is reached.
     ``status_since``: when the status began that its task has by this run, where no other time says so.
     ``review_comments`` are those on lines of the change that its change request has.
     """
@@ -280,6 +281,7 @@ class RunFields(Record):
     landing_additions: tuple[str, ...] = ()
     landing_begun: bool | None = None
     turn: str | None = None
+    task_since: str | None = None
     status_since: str | None = None
     review_comments: tuple[ReviewComment, ...] = ()
 

@@ -1,6 +1,6 @@
 """Whether reviews allow a parent to be ``done``, and the feedback they leave pending."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -172,11 +172,15 @@ _OF_ALL = "Of all tasks that were reviewed together, it says:"
 
 
 def outstanding_feedback(
-    plan: Plan, histories: Mapping[TaskId, History], saved: Mapping[TaskId, Feedback]
+    plan: Plan,
+    histories: Mapping[TaskId, History],
+    saved: Mapping[TaskId, Feedback],
+    damaged: Container[TaskId | None] = (),
 ) -> dict[TaskId, Feedback]:
     """Return the pending feedback of each leaf: that of its file unless void, and what is not written yet.
 
-    The files are a copy of the verdicts. This repairs what a crash left between two writes of either.
+    The files are a copy of the verdicts. This repairs what a crash left between two writes of either, and
+    what is ``damaged``: such a file says that its leaf has not acted on the latest verdict.
     """
     pending: dict[TaskId, Feedback] = {}
     for task_id, feedback in saved.items():
@@ -193,10 +197,11 @@ def outstanding_feedback(
         history = histories.get(parent.id, NO_HISTORY)
         if history.faults:
             continue
-        review = current_review(plan.tasks, parent, history)
-        if review is not None and not allows_done(review):
-            for task_id, feedback in feedback_of(plan, parent, review).items():
-                pending.setdefault(task_id, feedback)
+        review, latest = current_review(plan.tasks, parent, history), latest_verdict(history)
+        if latest is not None and not allows_done(latest):
+            for task_id, feedback in feedback_of(plan, parent, latest).items():
+                if latest is review or task_id in damaged:
+                    pending.setdefault(task_id, feedback)
     return pending
 
 

@@ -76,14 +76,21 @@ class PlanState:
     @cached_property
     def feedback(self) -> Mapping[TaskId, Feedback]:
         """The open feedback of parent reviews, by leaf."""
-        return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf)
+        damaged = {_leaf_of(fault) for fault in self.saved_feedback.faults}
+        return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf, damaged)
+
+    @cached_property
+    def lost_feedback(self) -> tuple[RecordError, ...]:
+        """The feedback files that cannot be used; what a verdict has as well is written anew."""
+        faults = self.saved_feedback.faults
+        return tuple(one for one in faults if _leaf_of(one) is None or _leaf_of(one) not in self.feedback)
 
     @cached_property
     def unreadable(self) -> Mapping[TaskId, tuple[RecordError, ...]]:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
-        broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
+        broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.lost_feedback}
         suspects = {task_id for task_id, history in self.open_histories.items() if history.faults}
-        suspects |= {key for key in broken if key in self.histories or key not in self.feedback}
+        suspects |= broken.keys()
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)
@@ -124,6 +131,12 @@ class PlanState:
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
         """Return the messages that a task's agent has yet to receive."""
         return pending_messages(self.history(task_id), self.feedback.get(task_id))
+
+
+def _leaf_of(fault: RecordError) -> TaskId | None:
+    """Return whose feedback a file would be; None where its name does not say so."""
+    path = PurePath(fault.path)
+    return TaskId(path.stem) if path.suffix == ".json" else None
 
 
 def unreadable_below(state: PlanState, parent: Task) -> list[Task]:

@@ -3,7 +3,7 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
@@ -28,9 +28,13 @@ def derive_leaf(task: Task, history: History) -> Task:
     """Return a leaf with its derived status, or as it is stored if its runs do not determine that.
 
     An unreadable record might be the latest run, so nothing is derived then. The time is never the clock's:
-    whenever it is derived, from whichever state of the plan, it is the same.
+    whenever it is derived, from whichever state of the plan, it is the same. A start that reached no agent
+    leaves it as it was: the verdict on a parent is about its children at their times.
     """
     if (standing := history.standing) is not None:
+        for vain in history.in_vain:
+            if vain.covers(_time_of(task)):
+                task = replace(task, updated_at=vain.before.text)
         return derived(task, standing.status, standing.since)
     newest = history.newest
     is_void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
@@ -70,6 +74,8 @@ class _Derivation:
             task = self._tasks.get(task_id)
             if task is not None and not task.children and (after := derive_leaf(task, history)) is not task:
                 self._replace(task, after)
+            if task is not None and history.in_vain:
+                self._reopen_in_vain(task, history)
         for parent in reversed(self._before.parents()):
             if (after := self._derive_parent(parent)) is not parent:
                 self._replace(parent, after)
@@ -87,11 +93,22 @@ class _Derivation:
                 # What is done since a later time was not done in between.
                 self._reopened.add(task.parent)
 
+    def _reopen_in_vain(self, task: Task, history: History) -> None:
+        """Reopen the parent of a task that is done again: it was not while a start of it was under way."""
+        above = None if task.parent is None else self._tasks[task.parent]
+        is_done = history.standing is not None and history.standing.status is Status.DONE
+        if above is not None and is_done and history.in_vain[0].end > _time_of(above):
+            self._reopened.add(above.id)
+
     def _moment(self, task_id: TaskId) -> Moment | None:
         if self._before.tasks[task_id].children:
             return self._moments.get(task_id)
         history = self._histories.get(task_id)
-        return None if history is None or history.standing is None else history.standing.since
+        if history is None or history.standing is None:
+            return None
+        # Starts that reached no agent were seen in the parent.
+        moments = (history.standing.since, *(vain.end for vain in history.in_vain))
+        return max((at for at in moments if at is not None), default=None)
 
     def _derive_parent(self, parent: Task) -> Task:
         reviews = self._histories.get(parent.id, NO_HISTORY).recent if self._gate.is_on else ()

@@ -1,5 +1,6 @@
 """The gate in front of a parent: fail, go on in the same session, review again."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -729,15 +730,33 @@ def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
     assert execute(demo).text == "every task is done"
 
 
-def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) -> None:
+@pytest.mark.parametrize("is_present", [True, False])
+def test_feedback_that_cannot_be_read_is_written_anew_from_its_verdict(demo: Path, is_present: bool) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
-    (demo / ".git/blackbird/parent-review-feedback/b.json").write_text("{")
-    assert feedback_of(demo)["b"] == B_IS_TOLD
-    resume(demo, "a")
-    (demo / ".git/blackbird/parent-review-feedback/b.json").write_text("{")
+    file = demo / ".git/blackbird/parent-review-feedback/b.json"
+    if not is_present:
+        resume(demo, "a")
+    before = json.loads(file.read_text())
+    file.write_text("{")
+    assert build_overview(open_at(demo)).unreadable == ()
     stop = execute(demo)
-    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (StopReason.UNREADABLE_RECORD, 1, ())
+    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
+    assert json.loads(file.read_text()) == before
+    file.write_text("{")
+    resume(demo, "b")
+    assert "b.txt needs more" in (runs_of(demo, "b")[-1].prompt or "")
+
+
+def test_nothing_is_concluded_beside_feedback_that_cannot_be_read_and_has_no_verdict(flagged: Path) -> None:
+    (flagged / ".git/blackbird/parent-review-feedback/b.json").write_text("{")
+    resume(flagged, "a")
+    stop = execute(flagged)
+    assert (stop.reason, len(reviews(flagged)), runs_of(flagged, "z")) == (
+        StopReason.UNREADABLE_RECORD,
+        1,
+        (),
+    )
     assert stop.text.startswith("b is stopped by a record that cannot be used: ")
 
 
@@ -929,6 +948,9 @@ def test_without_the_gate_a_parent_is_done_beside_a_skipped_child(demo: Path) ->
 CLAUDE_WITH_A_FAILING_REVIEW = r"""#!/bin/sh
 case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
 cat >/dev/null
+case "$*" in
+  *--resume*) [ ! -e "${0%/*}/forgets" ] || { echo "No conversation found with session ID: x" >&2; exit 1; };;
+esac
 verdict='{"passed": false, "resumeTaskIds": ["a"], "feedbackForResume": "add a second line"}'
 says='"is_error":false,"result":"done"'
 case "$*" in
@@ -940,6 +962,23 @@ printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$2"
 printf '{"type":"result","subtype":"success",%s,"session_id":"%s",' "$says" "$2"
 printf '"usage":{"input_tokens":1,"output_tokens":0}}\n'
 """
+
+
+@pytest.mark.parametrize("refusal", ["logged-out", "forgets"])
+def test_a_refused_session_leaves_the_verdict_and_its_ways_out(demo: Path, refusal: str) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", parent="p"))
+    fake = demo.parent / "claude"
+    fake.write_text(CLAUDE_WITH_A_FAILING_REVIEW)
+    fake.chmod(0o755)
+    configure(demo, agent="claude", claude__path=str(fake), execution__acceptNoChange="true")
+    held = execute(demo).held
+    before = build_overview(open_at(demo)).unreviewed
+    (demo.parent / refusal).touch()
+    resume(demo, "a")
+    assert execute(demo).held == held
+    (after,) = build_overview(open_at(demo)).unreviewed
+    assert (after.status, after.commands[1:]) == (before[0].status, before[0].commands[1:])
+    assert dismiss_review(open_at(demo), "p", "good enough").run.id == reviews(demo)[0].id
 
 
 def test_feedback_that_an_unavailable_agent_did_not_hear_is_still_owed(demo: Path) -> None:

@@ -87,7 +87,7 @@ class World:
         """Resume it without reaching an agent."""
         latest = self._latest(leaf)
         if latest is not None and latest.status in DEAD:
-            self._start(leaf)
+            self._start(leaf, task_since=self.derived(self.plan).tasks[leaf].updated_at)
             self.save(leaf)
             begun = list(self._records[leaf].values())[-1]
             self._put(begun.superseded(self.now(), "session-lost"))
