@@ -104,7 +104,7 @@ def test_feedback_of_a_review_is_carried_with_a_message(planned: Path) -> None:
 
 
 def test_who_asks_is_to_be_answered_and_that_is_said_before_anything_is_written(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal"), leaf("beta"))
+    put_plan(planned, leaf("alpha", "ask tone Which tone?\nask end Which end?"), leaf("beta"))
     execute(planned, None)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

@@ -180,8 +180,10 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     task, run = _latest_run(state, task_id)
     require = require_requestable if run.is_pending else _require_session
     require(workspace, state.history(task.id), run)
-    if run.status is RunStatus.WAITING_USER and not is_answered:
-        raise only_answers(task, answer_options(questions_of(run)).strip())
+    questions = questions_of(run) if run.status is RunStatus.WAITING_USER and not is_answered else ()
+    # A message answers the one question that there is.
+    if len(questions) > 1:
+        raise only_answers(task, answer_options(questions).strip())
     return run
 
 
@@ -239,11 +241,13 @@ def _require_session(workspace: Workspace, history: History, run: Run) -> None:
 def _answer(
     task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
 ) -> Instruction | AskQuestions:
-    if request.answers:
-        answers = match_answers(questions_of(run), request.answers, parse_answer)
-        order = order_answers(run, task, owed, answers)
-        return order if request.message is None else order.with_message(request.message)
-    return AskQuestions(task, run, request.message)
+    questions, given, message = questions_of(run), request.answers, request.message
+    if message is not None and not given and len(questions) == 1:
+        given, message = {questions[0].id: message}, None
+    if given:
+        order = order_answers(run, task, owed, match_answers(questions, given, parse_answer))
+        return order if message is None else order.with_message(message)
+    return AskQuestions(task, run, message)
 
 
 def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:

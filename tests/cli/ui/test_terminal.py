@@ -308,7 +308,7 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
 
 def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> None:
     configure(demo_repo, execution__acceptNoChange="true")
-    put_plan(demo_repo, leaf("a", "ask name Whose name?\nanswered name n.txt"))
+    put_plan(demo_repo, leaf("a", "ask name Whose name?\nask age How old?\nanswered name n.txt"))
     with Terminal(demo_repo, "execute") as terminal:
         terminal.wait_for("name:")
         terminal.type(CTRL_C)
@@ -316,11 +316,13 @@ def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> Non
     with Terminal(demo_repo, "resume", "a", "--no-stop", "-m", "and be quick") as terminal:
         terminal.wait_for("name:")
         terminal.type("Ada", ENTER)
+        terminal.wait_for("age:")
+        terminal.type("36", ENTER)
         assert terminal.end() == 0
     last = last_run(demo_repo)
     assert (last.message, last.context["feedback"]) == ("and be quick", "and be quick")
     assert last.prompt is not None
-    assert last.prompt.endswith("  Ada\n\nContinue with the task.\n\nand be quick\n")
+    assert last.prompt.endswith("  36\n\nContinue with the task.\n\nand be quick\n")
 
 
 def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:

@@ -203,8 +203,6 @@ def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> Non
     assert status(demo, "a") == Status.WAITING_USER
     assert execute(demo).reason == StopReason.COMPLETED
     assert status(demo, "b") == Status.DONE
-    with pytest.raises(RequestError, match="-m alone does not answer them"):
-        resume(demo, "a", message="go on")
     with pytest.raises(RequestError, match='invalid option 3 for question "db"'):
         resume(demo, "a", answers={"db": "3"})
     assert resume(demo, "a", answers={"db": "2"}).reason == StopReason.COMPLETED
@@ -213,12 +211,22 @@ def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> Non
     assert answered.provider_session_ref == asked.provider_session_ref
 
 
+@pytest.mark.parametrize(("words", "answer"), [("the cheap one", "the cheap one"), ("2", "mysql")])
+def test_a_message_answers_the_one_question_that_is_open(demo: Path, words: str, answer: str) -> None:
+    put_plan(demo, leaf("a", "ask db Which? | postgres | mysql\nanswered db db.txt"))
+    execute(demo)
+    assert resume(demo, "a", message=words).reason == StopReason.COMPLETED
+    assert (demo / "db.txt").read_text() == f"{answer}\n"
+    (answered,) = runs_of(demo, "a")[1:]
+    assert (answered.message, [one.value for one in answered.answers]) == (None, [answer])
+
+
 def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
-    put_plan(demo, leaf("a", "ask db Which?\nanswered db db.txt"))
+    put_plan(demo, leaf("a", "ask db Which?\nask why Why?\nanswered db db.txt"))
     execute(demo)
     with pytest.raises(RequestError) as refused:
         resume(demo, "a", message="use the cheap one\n\nplease")
-    command = "git blackbird resume a --answer db=VALUE -e"
+    command = "git blackbird resume a --answer db=VALUE --answer why=VALUE -e"
     assert refused.value.hint == f"{command}    # -e continues the text of -m"
     with pytest.raises(RequestError):
         resume(demo, "a", message="and be quick")
@@ -227,9 +235,12 @@ def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
     ]
     stop = resume(demo, "a", Person(answers=[Unanswered()]), message="and be quick")
     assert (stop.exit_code, stop.next_steps) == (130, (refused.value.hint,))
-    assert resume(demo, "a", Person(answers=[{"db": "2"}]), message="go on").reason == StopReason.COMPLETED
+    assert (
+        resume(demo, "a", Person(answers=[{"db": "2", "why": "so"}]), message="go on").reason
+        == StopReason.COMPLETED
+    )
     last = runs_of(demo, "a")[-1]
-    assert (last.message, [one.value for one in last.answers]) == ("go on", ["2"])
+    assert (last.message, [one.value for one in last.answers]) == ("go on", ["2", "so"])
 
 
 def test_an_execute_asks_the_questions_that_come_up_in_it(demo: Path) -> None:
