@@ -116,6 +116,33 @@ def test_what_the_program_says_of_itself_is_a_note(event: dict[str, Any], text: 
     assert kinds_and_texts({"type": "system", **event}) == [(ProgressKind.NOTE, text)]
 
 
+def task(subtype: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "system", "subtype": f"task_{subtype}", "task_id": name, **more}
+
+
+def test_subagents_that_were_cut_off_and_stops_for_safety_are_notes_of_the_run() -> None:
+    refused = {"type": "system", "subtype": "model_refusal_no_fallback", "content": "no\nmore"}
+    ended = {"type": "result", "subtype": "success", "is_error": False, "result": "ok", "session_id": "s"}
+    events = [
+        task("started", "x", task_type="local_agent", subagent_type="Explore", description="read docs"),
+        task("started", "y", task_type="local_agent", description="write"),
+        task("started", "z", task_type="local_bash", description="serve"),
+        task("notification", "x", status="stopped"),
+        task("notification", "y", status="completed"),
+        task("notification", "z", status="stopped"),
+        task("notification", "x", status="stopped"),
+        refused,
+        {**ended, "stop_reason": "refusal"},
+    ]
+    notes = ("a subagent was stopped: read docs", "the model stopped for safety reasons: no more")
+    assert tuple(step.text for step in steps_of(*events) if step.kind is ProgressKind.NOTE) == notes
+    reader = ClaudeParser(assign("Go"))
+    list(reader.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events)))
+    assert reader.finish(0, "").notes == notes
+    (safety,) = (step for step in steps_of({**ended, "stop_reason": "refusal"}) if step.text)
+    assert safety.text == "the model stopped for safety reasons"
+
+
 @pytest.mark.parametrize("subtype", ["status", "hook_started", "task_progress", None, ["odd"]])
 def test_what_tells_nothing_is_not_shown(subtype: Any) -> None:
     assert kinds_and_texts({"type": "system", "subtype": subtype, "status": "requesting"}) == []

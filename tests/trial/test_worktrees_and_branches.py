@@ -131,7 +131,10 @@ def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> 
     trial.command(
         "git switch -q -c agents; echo 4 >four.txt; git add four.txt; git commit -q -m four; echo 5 >five.txt"
     )
-    trial.expect(3, "execute", "a", "--no-input")
+    output = trial.expect(3, "execute", "a", "--no-input")
+    (run,) = trial.records("a")
+    warning = f"warning: HEAD was on main when run {run['id']} began, and is on agents now\n"
+    assert f"{warning}hint: git switch main\n" in output
     output = trial.expect(1, "decide", "a", "--approve")
     assert "would go to another branch: the agent left the branch main; HEAD is on agents\n" in output
     assert "hint: add --any-branch to commit here, and approve again" in output

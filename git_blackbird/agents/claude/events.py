@@ -117,6 +117,8 @@ class System(Lenient):
     ambient: Flag
     patch: Part[TaskPatch]
     tasks: Several[Task]
+    task_type: Text
+    subagent_type: Text
 
 
 class Denial(Lenient):
@@ -145,6 +147,7 @@ class Result(Lenient):
     session_id: Text
     structured_output: Annotated[JsonValue, Fallback(None)]
     permission_denials: Several[Denial]
+    stop_reason: Text
     terminal_reason: Text
     api_error_status: Count
     usage: Annotated[TokenUsage | None, Fallback(None)]

@@ -20,6 +20,7 @@ from git_blackbird.agents.claude.events import (
     UsageTotals,
     is_woken,
 )
+from git_blackbird.agents.claude.remarks import Remarks
 from git_blackbird.agents.event_parser import EventParser, bounded, inside, top_folders, waiting_for
 from git_blackbird.agents.failures import (
     FailureMatch,
@@ -174,6 +175,7 @@ class ClaudeParser(EventParser[Event]):
         self._in_turn = False
         self._denials: dict[str, str] = {}
         self._conversed = False
+        self._remarks = Remarks()
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
@@ -198,21 +200,15 @@ class ClaudeParser(EventParser[Event]):
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
+            notes=tuple(self._remarks.texts),
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:
+        if isinstance(event, System | Result):
+            yield from (Progress(ProgressKind.NOTE, text) for text in self._remarks.take(event))
         match event:
             case MessageEvent(type="assistant"):
-                self._conversed = True
-                if not event.parent_tool_use_id:
-                    self._in_turn = True
-                    self._last_message.take(event.message)
-                changed = self._live_usage.take_message(event.message)
-                steps = self._steps.of_message(event)
-                if changed:
-                    first = next(steps, Progress(ProgressKind.SPENDS, ""))
-                    yield replace(first, usage=self._live_usage.usage)
-                yield from steps
+                yield from self._take_message(event)
             case MessageEvent():
                 self._conversed = True
                 yield from self._steps.of_answers(event)
@@ -228,6 +224,18 @@ class ClaudeParser(EventParser[Event]):
                     yield Progress(ProgressKind.NOTE, clean_line(text))
             case Result():
                 yield from self._end(event)
+
+    def _take_message(self, event: MessageEvent) -> Iterator[Progress]:
+        self._conversed = True
+        if not event.parent_tool_use_id:
+            self._in_turn = True
+            self._last_message.take(event.message)
+        changed = self._live_usage.take_message(event.message)
+        steps = self._steps.of_message(event)
+        if changed:
+            first = next(steps, Progress(ProgressKind.SPENDS, ""))
+            yield replace(first, usage=self._live_usage.usage)
+        yield from steps
 
     def _end(self, result: Result) -> Iterator[Progress]:
         """Store a result: all of them count for usage."""

@@ -13,7 +13,7 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.turns import Turn, Turns
 from git_blackbird.messages.incoming.questions import parse_questions
-from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
+from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Part, Several, Text, Valid
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -42,6 +42,22 @@ class Todo(Lenient):
     completed: Flag
 
 
+class WebAction(Lenient):
+    """What was done on the web; the fields belong to several types of actions."""
+
+    type: Text
+    query: Text
+    queries: Several[str]
+    url: Text
+    pattern: Text
+
+
+class SubagentState(Lenient):
+    """How a subagent is."""
+
+    status: Text
+
+
 class Item(Lenient):
     """A message or action of the model; the fields belong to several types of items."""
 
@@ -57,6 +73,9 @@ class Item(Lenient):
     server: Text
     tool: Text
     query: Text
+    action: Part[WebAction]
+    prompt: Text
+    agents_states: Annotated[dict[str, Valid[SubagentState]], Fallback({})]
     items: Several[Todo]
 
 
@@ -149,8 +168,10 @@ class CodexProgress:
                 yield from _step(ProgressKind.RUNS, unwrap_command(item.command))
             case "mcp_tool_call":
                 yield from _step(ProgressKind.TOOL, f"{item.server} {item.tool}")
-            case "web_search" if item.query:
-                yield from _step(ProgressKind.NOTE, f"searches the web: {item.query}")
+            case "collab_tool_call":
+                yield from _step(ProgressKind.TOOL, f"{item.tool} {item.prompt}")
+            case "web_search":
+                yield from _step(ProgressKind.NOTE, _web_text(item))
             case "todo_list":
                 yield from _step(ProgressKind.NOTE, _todo_text(item.items))
             case _:
@@ -168,7 +189,7 @@ class CodexProgress:
                 yield from _step(ProgressKind.NOTE, f"{reason}: {unwrap_command(item.command)}")
             case "file_change" if failed:
                 yield from _step(ProgressKind.NOTE, "an edit failed")
-            case "mcp_tool_call" if failed:
+            case "mcp_tool_call" | "collab_tool_call" if failed:
                 yield from _step(ProgressKind.NOTE, f"failed: {item.tool}")
             case _:
                 pass
@@ -206,6 +227,19 @@ def unwrap_command(command: str) -> str:
     return words[2] if len(words) == 3 else command
 
 
+def _web_text(item: Item) -> str:
+    """Return what is done on the web; "" as long as it is not known."""
+    action = item.action
+    query = action.query or ", ".join(action.queries) or item.query
+    match action.type:
+        case "open_page" if action.url:
+            return f"opens {action.url}"
+        case "find_in_page" if action.pattern:
+            return f"looks for {action.pattern} in {action.url or 'a page'}"
+        case _:
+            return f"searches the web: {query}" if query else ""
+
+
 def _todo_text(entries: Sequence[Todo]) -> str:
     open_texts = [entry.text for entry in entries if not entry.completed]
     done = f"{len(entries) - len(open_texts)} of {len(entries)} done"
@@ -220,6 +254,7 @@ CODEX_HELP = ProviderHelp(
 )
 _MAX_REMARKS = 5
 _MAX_AT_WORK = 100
+_CUT_OFF = {"errored": "failed", "interrupted": "was stopped", "not_found": "was lost"}
 # The beginning of its error line, with the failed request to its own server.
 _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
 # If its sandbox cannot be created, as in most containers, every command ends with this.
@@ -319,6 +354,13 @@ class CodexParser(EventParser[Event]):
     def _completed(self) -> bool:
         return self._turns.answer is not None and not self._in_turn
 
+    def _remember_cut_off(self, item: Item) -> None:
+        """Remark subagents that did not get to their end, once each; one that was closed had got there."""
+        for thread, state in item.agents_states.items():
+            if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
+                text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
+                self._remarks += [text] if text not in self._remarks else []
+
     def _remember(self, item: Item) -> None:
         match item.type:
             case "agent_message":
@@ -330,6 +372,8 @@ class CodexParser(EventParser[Event]):
                 self._worked = True
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(clean_line(item.message))
+            case "collab_tool_call":
+                self._remember_cut_off(item)
             case _:
                 pass
 

@@ -30,6 +30,7 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CHECK_DUE
@@ -300,7 +301,17 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
         warn(ui, text, run.task_id)
+    _warn_elsewhere(ui, closed)
     return closed
+
+
+def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
+    """Say that a run in the user's worktree ended on another branch; nobody may look at its checkpoint."""
+    if run.worktree is not None or run.branch is None or run.end_branch == run.branch or not run.end_commit:
+        return
+    there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"
+    text = f"HEAD was on {clean_line(run.branch)} when run {run.id} began, and {there} now"
+    warn(ui, text, run.task_id, f"git switch {shell_word(run.branch)}")
 
 
 def _is_doubtful(fields: RunFields) -> bool:

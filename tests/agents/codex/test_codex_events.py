@@ -187,9 +187,7 @@ def test_a_reviewer_whose_sandbox_cannot_be_made_is_not_sent_out_of_it() -> None
     command = item_completed("command_execution", aggregated_output=output, exit_code=1, status="failed")
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED, read_only=True)
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.FORBIDDEN)
-    assert reading.refusal_hint == (
-        "its reviews need that sandbox: review with another agent, --agent claude"
-    )
+    assert reading.refusal_hint == ("its reviews need that sandbox: review with another agent")
 
 
 def test_a_reviewer_has_no_session_and_is_not_blocked_by_what_is_denied_to_it() -> None:
@@ -243,6 +241,25 @@ CHANGES = [{"path": "/w/a b.txt", "kind": "add"}, {"path": "/else/c", "kind": "d
         ),
         (item_completed("web_search", query="a\nb"), [(ProgressKind.NOTE, "searches the web: a b")]),
         (item_completed("web_search"), []),
+        *(
+            (item_completed("web_search", query="q", action=action), [(ProgressKind.NOTE, text)])
+            for action, text in (
+                ({"type": "search", "query": "a"}, "searches the web: a"),
+                ({"type": "search", "queries": ["a", "b"]}, "searches the web: a, b"),
+                ({"type": "open_page", "url": "https://a"}, "opens https://a"),
+                ({"type": "find_in_page", "url": "https://a", "pattern": "b"}, "looks for b in https://a"),
+                ({"type": "other"}, "searches the web: q"),
+                ("odd", "searches the web: q"),
+            )
+        ),
+        (
+            item_completed("collab_tool_call", tool="spawn_agent", prompt="read\ndocs", status="completed"),
+            [(ProgressKind.TOOL, "spawn_agent read docs")],
+        ),
+        (
+            item_completed("collab_tool_call", tool="wait", status="failed"),
+            [(ProgressKind.TOOL, "wait"), (ProgressKind.NOTE, "failed: wait")],
+        ),
         (
             item_completed(
                 "todo_list", items=[{"text": "a", "completed": True}, {"text": "b", "completed": False}]
@@ -263,6 +280,12 @@ CHANGES = [{"path": "/w/a b.txt", "kind": "add"}, {"path": "/else/c", "kind": "d
 )
 def test_each_item_is_a_step(event: Any, steps: list[tuple[ProgressKind, str]]) -> None:
     assert kinds_and_texts(event, folder="/w") == steps
+
+
+def test_subagents_that_were_cut_off_are_noted_once() -> None:
+    states = {"t1": {"status": "interrupted"}, "t2": {"status": "completed"}, "t3": "odd"}
+    waits = item_completed("collab_tool_call", tool="wait", agents_states=states, status="completed")
+    assert read(waits, waits, says("ok")).notes == ("subagent t1 was stopped",)
 
 
 def test_an_item_is_shown_once_and_what_came_of_it() -> None:

@@ -1,0 +1,43 @@
+"""What a person should know of a run of Claude Code that no result tells."""
+
+from collections.abc import Iterator
+
+from git_blackbird.agents.claude.events import Result, System
+from git_blackbird.model.base.sanitize import clean_line
+
+_MAX_SUBAGENTS = 1000
+_MAX_REMARKS = 20
+_CUT_OFF = {"failed": "failed", "stopped": "was stopped", "killed": "was killed"}
+_REFUSALS = frozenset({"model_refusal_no_fallback", "model_refusal_fallback"})
+_SAFETY = "the model stopped for safety reasons"
+
+
+class Remarks:
+    """Collect subagents that did not get to their end, and stops of the model for safety's sake."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._subagents: dict[str, str] = {}
+
+    def take(self, event: System | Result) -> Iterator[str]:
+        """Yield what is to be known by an event, each text once."""
+        for text in self._found(event):
+            if text not in self.texts and len(self.texts) < _MAX_REMARKS:
+                self.texts.append(text)
+                yield text
+
+    def _found(self, event: System | Result) -> Iterator[str]:
+        match event:
+            case Result(stop_reason="refusal") if not any(text.startswith(_SAFETY) for text in self.texts):
+                yield _SAFETY
+            case System(subtype="task_started") if event.subagent_type or event.task_type == "local_agent":
+                if len(self._subagents) < _MAX_SUBAGENTS:
+                    self._subagents[event.task_id] = event.description
+            case System(subtype="task_notification") if event.task_id in self._subagents:
+                description = self._subagents.pop(event.task_id)
+                if event.status in _CUT_OFF:
+                    yield clean_line(f"a subagent {_CUT_OFF[event.status]}: {description or event.task_id}")
+            case System() if event.subtype in _REFUSALS:
+                yield clean_line(f"{_SAFETY}: {event.content}" if event.content else _SAFETY)
+            case _:
+                pass
