@@ -44,6 +44,7 @@ OWN = frozenset(
         "head_commit",
         "status_since",
         "superseded_at",
+        "task_since",
         "prompt",
         "raw_totals",
         "unknown",
