@@ -111,6 +111,23 @@ def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
     require_order(trial.repo)
 
 
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+def test_a_check_has_the_submodules_as_the_change_has_them(trial: Trial, is_elsewhere: bool) -> None:
+    seen = trial.repo.parent / "seen"
+    check = f"cat vendor/x/file vendor/x/deep/file | tee -a {seen} | grep -v agent"
+    trial.configure({"execution.worktrees": str(is_elsewhere).lower(), "check.command": f"! {check}"})
+    work(trial, f"{BUMP}; echo own >own.txt", 3 if is_elsewhere else 0)
+    assert verdict(trial) == "failed_before"
+    changed, base = "inner\nagent\ndeep\nagent\n", "inner\ndeep\n"
+    assert seen.read_text() == changed + base
+    require_order(trial.repo)
+
+
+def verdict(trial: Trial) -> object:
+    check: dict[str, object] = trial.records("a")[-1]["check"]
+    return check["outcome"]
+
+
 def files(trial: Trial) -> list[str]:
     return [(trial.repo / name).read_text() for name in ("vendor/x/file", "vendor/x/deep/file")]
 

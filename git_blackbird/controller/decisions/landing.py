@@ -1,6 +1,5 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree."""
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,13 +16,13 @@ from git_blackbird.controller.decisions.approval_commit import (
 from git_blackbird.controller.decisions.sent_back import block
 from git_blackbird.controller.runs.changes import look_at
 from git_blackbird.controller.runs.finish import snapshot_and_summarize
-from git_blackbird.controller.runs.worktrees import keep_submodules, place_of, release
-from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.controller.runs.worktrees import bring_submodules, place_of, release
+from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.additions import with_additions
-from git_blackbird.git.worktree.changes import Carrier, submodule_sides
+from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import estranged_worktrees
 from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
@@ -87,7 +86,7 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     if change is None or change.head not in trees:
         raise ChangeGoneError(_NO_CHANGE)
     begun = run.landing_pair
-    _bring_submodules(workspace, run, change)
+    bring_submodules(workspace, run)
     paths = set(trees.changed_paths(*(change if begun is None else begun)))
     for _ in range(_TRIES):
         # Taken before the snapshot: a later edit changes them.
@@ -103,18 +102,6 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
             pair = TreePair(now, merge.tree) if begun is None else begun
             return Landing(now, pair, merge.tree, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
-
-
-def _bring_submodules(workspace: Workspace, run: Run, change: TreePair) -> None:
-    """Bring the commits of submodules that a change names to the user's repositories of these.
-
-    Where there is none, the submodule is among the paths that cannot be written.
-    """
-    if any(submodule_sides(TreeStore(workspace.repo), change)):
-        place = place_of(workspace, run)
-        if place is not None:
-            with contextlib.suppress(RequestError):
-                keep_submodules(workspace, place.repo)
 
 
 def _is_submodule(trees: TreeStore, tree: str, path: bytes) -> bool:

@@ -14,8 +14,9 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, run_agent, scratch_dir
 from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
-from git_blackbird.git.worktree.saved_trees import checkout_tree
+from git_blackbird.git.worktree.linked import home_repository
 from git_blackbird.git.worktree.snapshot import SnapshotError
+from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
@@ -82,7 +83,8 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
     checkout = folder / _CHECKOUT
     checkout.mkdir()
     seconds = workspace.config.snapshot.timeout_seconds
-    checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
+    home = home_repository(workspace.repo) or workspace.repo
+    check_out_whole(home, tree, checkout, timeout_seconds=seconds)
     for name in request.records:
         with suppress(OSError):  # it is gone, or is none of this worktree
             data = load_bytes(workspace.paths.record_of(name))

@@ -1,5 +1,6 @@
 """The worktree of its own in which a task is worked on, until its change has landed."""
 
+import contextlib
 import os
 import threading
 import time
@@ -296,6 +297,17 @@ def keep_submodules(workspace: Workspace, linked: Repository) -> None:
     """
     for new in new_commits(linked, workspace.repo):
         keep_commits(linked, new)
+
+
+def bring_submodules(workspace: Workspace, run: Run) -> None:
+    """Bring the commits of submodules that a run's change names to the user's own repositories of them.
+
+    Where there is none they stay where they are. Raises GitError.
+    """
+    change, place = run.change_elsewhere, place_of(workspace, run)
+    if change is not None and place is not None and any(submodule_sides(TreeStore(workspace.repo), change)):
+        with contextlib.suppress(RequestError):
+            keep_submodules(workspace, place.repo)
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:

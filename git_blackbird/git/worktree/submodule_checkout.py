@@ -10,9 +10,13 @@ from types import MappingProxyType
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.inner import at_place, find_git_dir
 from git_blackbird.git.worktree.linked import check_out, home_repository
+from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.saved_trees import checkout_tree
 from git_blackbird.git.worktree.snapshot import SnapshotLimits
 from git_blackbird.git.worktree.submodules import (
     MODULES,
@@ -22,6 +26,7 @@ from git_blackbird.git.worktree.submodules import (
     uncommitted,
 )
 from git_blackbird.model.base.system import describe
+from git_blackbird.model.entities.change import TreePair
 
 # Histories may be large.
 _CLONE_SECONDS = 600.0
@@ -57,6 +62,27 @@ def populate(
             below = populate(at_place(home, source, home.top / path), inner)
             failed.update((f"{path}/{nested}", reason) for nested, reason in below.items())
     return failed
+
+
+def check_out_whole(home: Repository, tree: str, folder: Path, *, timeout_seconds: float) -> None:
+    """Write the files of a tree into an empty folder, and those of the submodules that the user's has.
+
+    One whose commit the user's repository of it does not have is an empty folder. Each is given
+    ``timeout_seconds``. Raises CheckoutError, GitError.
+    """
+    checkout_tree(home, tree, folder, timeout_seconds=timeout_seconds)
+    if not (folder / ".gitmodules").exists():
+        return
+    trees = TreeStore(home)
+    for path, (_, entry) in submodule_sides(trees, TreePair(trees.save({}), tree)):
+        place = os.fsdecode(path)
+        source = find_git_dir(home.top / place)
+        if entry is None or source is None or name_of(home, source) is None:
+            continue
+        inner = at_place(home, source, home.top / place)
+        if entry.oid in TreeStore(inner):
+            commit = tree_of(inner, entry.oid)
+            check_out_whole(inner, commit, folder / place, timeout_seconds=timeout_seconds)
 
 
 def name_of(home: Repository, git_dir: Path) -> Path | None:

@@ -15,8 +15,10 @@ from git_blackbird.controller.runs.agent_process import scratch_dir
 from git_blackbird.controller.runs.check_slots import IN_CHECK_VARIABLE
 from git_blackbird.controller.runs.programs import UserCommand
 from git_blackbird.controller.runs.worktree_setup import SetupError
+from git_blackbird.controller.runs.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.git.worktree.saved_trees import CheckoutError, checkout_tree
+from git_blackbird.git.worktree.saved_trees import CheckoutError
+from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.change import TreePair
@@ -48,6 +50,7 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     pair, _ = await run_in_thread(lambda: change_of(workspace, state, run, runs))
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
     if pair is not None:
+        await run_in_thread(lambda: bring_submodules(workspace, run))
         result = await run_check(engine, run, pair)
     if result is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
@@ -123,7 +126,7 @@ class _Check:
             checkout.mkdir()
             seconds = workspace.config.snapshot.timeout_seconds
             await run_in_thread(
-                lambda: checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
+                lambda: check_out_whole(workspace.repo, tree, checkout, timeout_seconds=seconds)
             )
             # The folder for temporary files may lie in a repository, which is none of the check's.
             apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
