@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.rules.checks import RED_BASE
 from tests.cli.terminal import CTRL_C, Terminal
 from tests.support import commit, git
 from tests.trial.program import Trial
 
+RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
 RUNS_LOG = 'echo "$PWD" >>{0}/checks; '
 
 
@@ -168,18 +168,21 @@ def test_shown_alone_what_failed_before_stops_nothing_either(trial: Trial, tmp_p
         ("cat fifo", "it was not done after 1 s (check.timeoutSeconds)"),
     ],
 )
-def test_what_does_not_run_says_nothing_and_is_run_again(
+def test_what_does_not_run_is_for_a_person_and_is_run_again(
     trial: Trial, tmp_path: Path, command: str, reason: str
 ) -> None:
     trial.command("echo line >>new.txt")
     check(trial, f"mkfifo fifo && {command}", tmp_path, mode="gate", timeoutSeconds="1")
-    said = trial.expect(0, "execute", "--no-input")
+    said = trial.expect(3, "execute", "--no-input")
     assert f"check of a broken: {reason}\n" in said
+    assert f"a decision is due: the check is broken: {reason}\n" in said
     assert verdict(trial)["outcome"] == "broken"
     assert times(tmp_path) == 1
+    trial.expect(0, "decide", "a", "--approve")
+    assert trial.statuses() == {"a": "done"}
     trial.expect(0, "set-status", "a", "todo")
     trial.command("true; cat new.txt >/dev/null; echo line >new.txt; touch same")
-    trial.expect(0, "execute", "--no-input")
+    trial.expect(3, "execute", "--no-input")
     assert times(tmp_path) == 2
 
 

@@ -34,7 +34,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
-from git_blackbird.model.rules.checks import RED_BASE, CheckFollowUp, after_check
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     count_requests,
@@ -217,8 +217,8 @@ def _branch_reasons(run: Run) -> tuple[str, ...]:
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
     follow_up = after_check(run.check, workspace.config.check.mode)
-    if follow_up is CheckFollowUp.ASK:
-        yield RED_BASE
+    if follow_up is CheckFollowUp.ASK and run.check is not None:
+        yield why_asked(run.check)
     if follow_up is not CheckFollowUp.FIX:
         return
     sent = count_requests(runs_in_change(history), run, BY_CHECK)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.run import APPROVALS, LandingState, Run
 
-RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
+_RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
 
 
 class CheckFollowUp(StrEnum):
@@ -17,25 +17,32 @@ class CheckFollowUp(StrEnum):
     ASK = "ask"
 
 
-_ALONE: Mapping[CheckOutcome, CheckFollowUp] = {
+_FOLLOW_UPS: Mapping[CheckOutcome, CheckFollowUp] = {
+    CheckOutcome.DUE: CheckFollowUp.PROCEED,
+    CheckOutcome.PASSED: CheckFollowUp.PROCEED,
     CheckOutcome.FAILED: CheckFollowUp.FIX,
     CheckOutcome.FAILED_BEFORE: CheckFollowUp.ASK,
+    CheckOutcome.BROKEN: CheckFollowUp.ASK,
 }
-_MERGED: Mapping[CheckOutcome, CheckFollowUp] = {**_ALONE, CheckOutcome.BROKEN: CheckFollowUp.ASK}
 
 
 def after_check(check: CheckResult | None, mode: str) -> CheckFollowUp:
     """Return who acts on the verdict on a change alone; ``mode`` is the value of ``check.mode``."""
     if check is None or mode == "show":
         return CheckFollowUp.PROCEED
-    return _ALONE.get(check.outcome, CheckFollowUp.PROCEED)
+    return _FOLLOW_UPS[check.outcome]
 
 
 def after_merged_check(check: CheckResult, run: Run) -> CheckFollowUp:
     """Return who acts on the verdict on the merged change of a run; nobody on one that was accepted."""
     if check.outcome in accepted_outcomes(run):
         return CheckFollowUp.PROCEED
-    return _MERGED.get(check.outcome, CheckFollowUp.PROCEED)
+    return _FOLLOW_UPS[check.outcome]
+
+
+def why_asked(check: CheckResult) -> str:
+    """Say why a person is to act on a verdict that says nothing of the change."""
+    return f"the check is broken: {check.reason}" if check.outcome is CheckOutcome.BROKEN else _RED_BASE
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:

@@ -13,7 +13,7 @@ TABLE = {
     CheckOutcome.PASSED: ((GO, GO), (GO, GO, GO, GO)),
     CheckOutcome.FAILED: ((GO, FIX), (FIX, GO, FIX, GO)),
     CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO)),
-    CheckOutcome.BROKEN: ((GO, GO), (ASK, GO, ASK, GO)),
+    CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO)),
     CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO)),
 }
 KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN)

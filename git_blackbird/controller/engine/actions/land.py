@@ -43,10 +43,10 @@ from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.rules.checks import (
-    RED_BASE,
     CheckFollowUp,
     accepted_outcomes,
     after_merged_check,
+    why_asked,
 )
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
@@ -144,7 +144,7 @@ def _finish(
         if follow_up is CheckFollowUp.FIX:
             return _send_back_failed(workspace, run, landing, check)
         if follow_up is CheckFollowUp.ASK:
-            return _ask(workspace, run, landing, _why_asked(check), RunFields(landing_check=check))
+            return _ask(workspace, run, landing, why_asked(check), RunFields(landing_check=check))
     if not _may_keep_additions(workspace, check) and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
     return land(workspace, state, action.task, run, landing)
@@ -158,12 +158,6 @@ def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: C
     reason = conflict_reason(workspace, conflict)
     reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
     return send_back(workspace, run, reason, TreePair(landing.now, conflict.tree))
-
-
-def _why_asked(check: CheckResult) -> str:
-    if check.outcome is CheckOutcome.BROKEN:
-        return f"the check of the merged files is broken: {check.reason}"
-    return RED_BASE
 
 
 def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool:
