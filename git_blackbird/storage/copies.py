@@ -18,6 +18,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.entities.cli_hints import ShellLine, task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
@@ -176,7 +177,7 @@ class Copies:
             record = self._paths.record(run.task_id, run.id)
             if run.is_pending and record.name in copies and self._shown(record) in stale:
                 copy = self._load(run.task_id, record.name, copies[record.name])
-                if isinstance(copy, Run) and copy.decision_state in DECIDED:
+                if isinstance(copy, Run) and _answers(copy, run):
                     yield copy
 
     def _copy_of(self, run: Run) -> Path:
@@ -212,6 +213,14 @@ class Copies:
 
     def _shown(self, record: Path) -> str:
         return str(self._paths.copy_of(record).relative_to(self._paths.state_root))
+
+
+def _answers(copy: Run, run: Run) -> bool:
+    """Whether a copy has a decision on what is asked now, and not on what was asked before."""
+    # Other programs write the same time in other digits.
+    asked, ours = moment_of(copy.decision_requested_at), moment_of(run.decision_requested_at)
+    is_same = (asked and asked.nanoseconds) == (ours and ours.nanoseconds)
+    return is_same and copy.decision_state in DECIDED
 
 
 def _records_in(folder: Path) -> dict[str, _File]:

@@ -185,6 +185,7 @@ SCENES: Mapping[str, Scene] = {
     "undo": scene(_committed, "undo", "a"),
     "redo": scene(_taken_back, "redo", "a"),
     "restore": scene(_waiting, "restore", "0", "../restored"),
+    "delete": scene(_waiting, "delete", "a", "--force"),
     "edit": scene(_tree, "edit", "t", "--title", "Work t"),
     "editor": scene(_edited, "edit", "t"),
     "move": scene(_tree, "move", "z", "--parent", "p", "--index", "0"),

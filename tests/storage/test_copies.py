@@ -152,6 +152,13 @@ def test_for_a_decision_on_a_copy_alone_the_task_stands_still(paths: Paths, stat
     assert path.read_bytes() == before
 
 
+def test_a_decision_on_what_was_asked_before_decides_nothing(paths: Paths) -> None:
+    save(paths, PENDING.awaiting_decision("2026-01-02T00:12:00Z"))
+    bring(paths, PENDING.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
+    found = history(paths)
+    assert (found.faults, [copy.what for copy in found.beside.stale]) == ((), ["changed"])
+
+
 def test_an_older_state_of_a_copy_decides_nothing(paths: Paths) -> None:
     decided = PENDING.with_fields(RunFields(decision_state=DecisionState.REJECTED))
     save(paths, decided)

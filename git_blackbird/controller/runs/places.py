@@ -8,10 +8,16 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.worktree_setup import stop_cut_off
-from git_blackbird.controller.runs.worktrees import forget, release, take_whole
+from git_blackbird.controller.runs.worktrees import forget, release, take_whole, worktrees_folder
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.linked import TaskWorktree, disk_bytes, lost_worktrees, task_worktrees
+from git_blackbird.git.worktree.linked import (
+    TaskWorktree,
+    disk_bytes,
+    lost_worktrees,
+    mend_half_made,
+    task_worktrees,
+)
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
@@ -91,6 +97,7 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
         there = _places(workspace)
         return lost + [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in there]
     with hold_controller(workspace, "worktrees prune"):
+        mend_half_made(workspace.repo, worktrees_folder(workspace))
         lost = [_forget(workspace, linked, place) for linked, place in list(_lost(workspace))]
         return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
@@ -98,8 +105,10 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
 def remove_landed(workspace: Workspace) -> None:
     """Remove the worktrees that a killed command left after their change had landed.
 
-    Needs the controller lock. One that cannot be removed stays, as it does after a landing.
+    Needs the controller lock. One that cannot be removed stays, as it does after a landing. Those that were
+    half made are known then. Raises UnusableError.
     """
+    mend_half_made(workspace.repo, worktrees_folder(workspace))
     for linked, place in list(_lost(workspace)):
         _forget(workspace, linked, place)
     for each in list(task_worktrees(workspace.repo)):

@@ -23,7 +23,6 @@ from git_blackbird.git.worktree.linked import (
     begin_checkout,
     begun_tree,
     checkout_ended,
-    claim_unmarked,
     find_task_worktree,
     is_cut_off,
     lost_worktrees,
@@ -72,15 +71,20 @@ def place_of(workspace: Workspace, run: Run) -> Workspace | None:
 
 def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
     """Return where the worktree of a task belongs. Raises UnusableError for a folder that cannot be it."""
-    top, given = workspace.paths.state_root, workspace.config.worktree.dir
-    beside = f"../{top.name}.worktrees"
-    above = Path(os.path.realpath(top / Path(given or beside).expanduser()))
+    above, top = worktrees_folder(workspace), workspace.paths.state_root
     for inside, what in ((workspace.repo.common_dir, "the git directory"), (top, "the worktree itself")):
         if above.is_relative_to(os.path.realpath(inside)):
             raise UnusableError(
                 f"worktree.dir is {above}, inside {what}", hint="agents need a folder outside of both"
             )
     return above / task_id
+
+
+def worktrees_folder(workspace: Workspace) -> Path:
+    """Return the folder that is configured for the worktrees of tasks."""
+    top, given = workspace.paths.state_root, workspace.config.worktree.dir
+    beside = f"../{top.name}.worktrees"
+    return Path(os.path.realpath(top / Path(given or beside).expanduser()))
 
 
 def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
@@ -96,7 +100,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
-    return _make(workspace, task_id, folder, _give_up(workspace, task_id, folder))
+    return _make(workspace, task_id, folder, _give_up(workspace, task_id))
 
 
 def reopen_place(workspace: Workspace, run: Run) -> Workspace:
@@ -118,7 +122,7 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
         base = run.worktree_base if merged is None else merged.base
         return Place(workspace.working_in(linked), base, said=said)
     folder = folder_for(workspace, run.task_id)
-    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id, folder))
+    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id))
 
 
 def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
@@ -141,16 +145,15 @@ def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str
     return back, (f"the worktree of {run.task_id} is back at {folder}, where its session looks for it",)
 
 
-def _give_up(workspace: Workspace, task_id: TaskId, folder: Path) -> tuple[str, ...]:
+def _give_up(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
     """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
 
     Return what is to be said of that.
     """
     found = find_task_worktree(workspace.repo, task_id)
-    linked = claim_unmarked(workspace.repo, task_id, folder) if found is None else found.repo
-    if linked is not None:
-        stop_cut_off(linked)
-        if (kept := release(workspace, linked)) is not None:
+    if found is not None:
+        stop_cut_off(found.repo)
+        if (kept := release(workspace, found.repo)) is not None:
             return (kept_text(task_id, kept),)
     return ()
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -54,7 +55,7 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
     """
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    linked = _add_empty(repo, folder, commit_of(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0))
+    linked = _add_empty(repo, folder, _nothing_yet(repo))
     _mark(repo, linked, task_id)
     return linked
 
@@ -106,15 +107,32 @@ def check_out(linked: Repository, commit: str) -> None:
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
-def claim_unmarked(repo: Repository, task_id: str, folder: Path) -> Repository | None:
-    """Mark the worktree that a killed command made for a task, and had not marked yet; return it, if any."""
-    linked = open_linked(repo, folder)
-    if linked is None or not _is_itself(folder) or _owner_of(linked).task_id is not None:
-        return None
-    if head(linked).commit is None or stray_commits(linked):
-        return None
-    _mark(repo, linked, task_id)
-    return linked
+def mend_half_made(repo: Repository, above: Path) -> None:
+    """Mark the worktrees below a folder that a killed command made for tasks, and had not marked yet.
+
+    Those that git was killed in making go. Nothing may be made there meanwhile. Raises UnusableError.
+    """
+    for linked in _registered(repo):
+        if linked.top.parent != above or _owner_of(linked).task_id is not None:
+            continue
+        if _is_half_added(linked):
+            shutil.rmtree(linked.git_dir)
+            with contextlib.suppress(OSError):  # others are in it
+                (linked.top / ".git").unlink(missing_ok=True)
+                linked.top.rmdir()
+        elif head(linked).commit == _nothing_yet(repo):
+            _mark(repo, linked, linked.top.name)
+
+
+def _nothing_yet(repo: Repository) -> str:
+    """Return the commit that the worktree of a task is at before anything is checked out."""
+    return commit_of(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0)
+
+
+def _is_half_added(linked: Repository) -> bool:
+    """Whether git was killed while adding a worktree: it has a lock of git's own."""
+    locked = linked.git_dir / "locked"
+    return locked.exists() and locked.read_bytes().strip() == b"initializing"
 
 
 def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
@@ -181,15 +199,21 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
 
     Those that somebody locked, as of a disk that is away, are not lost.
     """
-    for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
-        if (git_dir / "locked").exists():
+    for linked in _registered(repo):
+        if (linked.git_dir / "locked").exists() or os.path.lexists(linked.top):
             continue
+        task_id, home, made_at = _owner_of(linked)
+        if task_id is not None and home == _home(repo):
+            yield TaskWorktree(task_id, linked, Path(made_at or linked.top))
+
+
+def _registered(repo: Repository) -> Iterator[Repository]:
+    """Return every linked worktree that git lists, whether its folder is there or not."""
+    for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
         with contextlib.suppress(OSError):
             top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
-            linked = replace(repo, top=top, git_dir=git_dir)
-            task_id, home, made_at = _owner_of(linked)
-            if task_id is not None and home == _home(repo) and top.is_absolute() and not os.path.lexists(top):
-                yield TaskWorktree(task_id, linked, Path(made_at or top))
+            if top.is_absolute():
+                yield replace(repo, top=top, git_dir=git_dir)
 
 
 def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
@@ -290,10 +314,7 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
 
     Raises GitError, also for one that somebody locked.
     """
-    locked = linked.git_dir / "locked"
-    # Git's own lock, of one that it was killed while adding.
-    is_half_added = locked.exists() and locked.read_bytes().strip() == b"initializing"
-    forced = ("--force", "--force") if is_half_added else ("--force",)
+    forced = ("--force", "--force") if _is_half_added(linked) else ("--force",)
     with _changing_list:
         repo.git("worktree", "remove", *forced, *operands(str(linked.top)))
     repo.config_memo.pop(linked.git_dir, None)

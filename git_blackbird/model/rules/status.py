@@ -11,7 +11,7 @@ from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timesta
 from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, derived, with_status
-from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run
+from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.rules.reviews import (
@@ -37,10 +37,14 @@ def derive_leaf(task: Task, history: History) -> Task:
                 task = replace(task, updated_at=vain.before.text)
         return derived(task, standing.status, standing.since)
     newest = history.newest
-    is_void = newest is not None and newest.superseded_by == SUPERSEDED_BY_UNAVAILABLE
-    if newest is None or not is_void or history.faults or task.status != Status.IN_PROGRESS:
+    if newest is None or newest.superseded_by not in _VOID or history.faults or task.status not in _OF_RUNS:
         return task
     return derived(task, Status.TODO, moment_of(newest.superseded_at))
+
+
+# No agent was reached; a deletion was cut off.
+_VOID = frozenset({SUPERSEDED_BY_UNAVAILABLE, SUPERSEDED_BY_DELETE})
+_OF_RUNS = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 def derive(plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> Plan:

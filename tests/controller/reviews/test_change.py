@@ -11,6 +11,7 @@ from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews
 from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
 from git_blackbird.model.entities.run import (
@@ -23,7 +24,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.checks import RED_BASE
+from git_blackbird.model.rules.checks import why_asked
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunStarted
@@ -179,7 +180,7 @@ def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(de
     person = Person()
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
-        ((RED_BASE,), True)
+        ((why_asked(CheckResult(outcome=CheckOutcome.FAILED_BEFORE)),), True)
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.runs.worktree_setup import Slots
+from git_blackbird.git.worktree.linked import add_task_worktree
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import StopReason
@@ -180,11 +181,9 @@ def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_left(parallel: P
 
 def test_one_that_was_made_and_not_marked_yet_is_in_nobodys_way(parallel: Path) -> None:
     agent(parallel, "echo new >new.txt")
-    configure(parallel, worktree__setup="exit 3")
     put_plan(parallel, leaf("a"))
-    execute(parallel)
-    (parallel / ".git/worktrees/a/blackbird/task").unlink()
-    configure(parallel, worktree__setup="true")
+    made = add_task_worktree(open_at(parallel).repo, "a", place_of(parallel, "a"))
+    (made.private_dir / "task").unlink()
     assert execute(parallel).reason is StopReason.COMPLETED
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.git.core.process import GitStoppedError, GitWork
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.linked import add_task_worktree
+from git_blackbird.git.worktree.linked import add_task_worktree, mend_half_made, task_worktrees
 from tests.support import commit, git, wait_until
 
 
@@ -43,3 +43,18 @@ def test_a_worktree_that_is_being_added_is_added_when_its_work_is_stopped(
     assert [error.message for error in stopped] == ["git was interrupted"]
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
     assert f"worktree {tmp_path / 'a'}\n" in git(repo, "worktree", "list", "--porcelain")
+
+
+def test_what_was_half_made_is_marked_or_goes(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"old.txt": "old\n"})
+    ours, above = discover(repo, dict(os.environ)), tmp_path / "tasks"
+    unmarked, by_git = (add_task_worktree(ours, name, above / name) for name in "ab")
+    (unmarked.private_dir / "task").unlink()
+    shutil.rmtree(by_git.private_dir)
+    (by_git.git_dir / "locked").write_text("initializing")
+    (by_git.git_dir / "HEAD").write_text(f"{'0' * 40}\n")
+    git(repo, "worktree", "add", "-q", "--detach", str(above / "mine"))
+    mend_half_made(ours, above)
+    assert [each.task_id for each in task_worktrees(ours)] == ["a"]
+    assert sorted(place.name for place in above.iterdir()) == ["a", "mine"]
+    assert len(git(repo, "worktree", "list").splitlines()) == 3

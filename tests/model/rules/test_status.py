@@ -9,6 +9,7 @@ from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
+    SUPERSEDED_BY_DELETE,
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
@@ -99,6 +100,12 @@ def test_a_start_that_never_was_leaves_the_task_to_do() -> None:
     assert derive_leaf(task("t", IN_PROGRESS), history(void)).status == TODO
     assert derive_leaf(task("t", SKIPPED), history(void)).status == SKIPPED
     assert derive_leaf(task("t", IN_PROGRESS), history(run(0, RunStatus.FAILED), void)).status == FAILED
+
+
+def test_a_task_whose_deletion_was_cut_off_is_to_do() -> None:
+    dropped = run(1, RunStatus.SUCCESS, superseded_at=LATER, superseded_by=SUPERSEDED_BY_DELETE)
+    assert derive_leaf(task("t", WAITING), history(dropped)).status == TODO
+    assert derive_leaf(task("t", DONE), history(dropped)).status == DONE
 
 
 def test_tasks_of_this_plan_whose_status_differs_are_named() -> None:
