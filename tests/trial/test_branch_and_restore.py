@@ -82,6 +82,8 @@ def test_the_files_of_a_run_come_back_in_a_worktree_or_on_a_branch(trial: Trial,
     trial.expect(0, "restore", record["id"], str(there))
     assert (there / "old.txt").read_text() == LINES.replace("line 3\n", "a\n")
     assert sorted(path.name for path in there.iterdir()) == [".git", ".gitignore", "new.txt", "old.txt"]
+    refused = trial.expect(1, "restore", record["id"], str(there))
+    assert refused.startswith(f"error: {there} is there already\nhint: name another folder; `git worktree ")
     output = trial.expect(0, "restore", record["id"], "--branch", "as-it-was", "--before", "--json")
     said = json.loads(output)["data"]
     assert (said["task"], said["branch"], said["folder"]) == ("a", "as-it-was", None)

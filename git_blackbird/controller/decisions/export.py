@@ -10,7 +10,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.branch import commit_tree, create_branch
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import add_worktree
+from git_blackbird.git.worktree.linked import add_worktree, is_taken
 from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
 from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_run_ref
@@ -110,7 +110,7 @@ def restore_run(
     """
     repo = workspace.repo
     if folder is not None:
-        _require_outside(repo, folder)
+        _require_place(repo, folder)
     kept = find_kept_worktrees(repo, run_id)
     if len(kept) == 1 and not _runs_called(workspace, run_id):
         if before:
@@ -134,8 +134,8 @@ def restore_run(
     return RestoreResult(run.task_id, run.id, commit, branch, folder)
 
 
-def _require_outside(repo: Repository, folder: Path) -> None:
-    """Refuse a folder in which a worktree would be in another one, or in a git directory."""
+def _require_place(repo: Repository, folder: Path) -> None:
+    """Refuse a folder that has something, or in which a worktree would be in another one."""
     above = Path(os.path.realpath(folder))
     for inside in (repo.top, repo.common_dir):
         if above.is_relative_to(os.path.realpath(inside)):
@@ -143,6 +143,12 @@ def _require_outside(repo: Repository, folder: Path) -> None:
                 f"{folder} is inside {inside}",
                 hint="name a folder beside the repository, or make a branch with --branch NAME",
             )
+    if is_taken(folder):
+        remove = f"git worktree remove --force {shell_word(str(folder))}"
+        raise RequestError(
+            f"{folder} is there already",
+            hint=f"name another folder; `{remove}` removes one that was restored before",
+        )
 
 
 def _commit_kept(repo: Repository, kept: str) -> str:

@@ -53,11 +53,16 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
 
     Raises RequestError where something is in its place, UnusableError.
     """
-    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+    if is_taken(folder):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
     linked = _add_empty(repo, folder, _nothing_yet(repo))
     _mark(repo, linked, task_id)
     return linked
+
+
+def is_taken(folder: Path) -> bool:
+    """Whether something is where a worktree is to be made: anything but an empty folder."""
+    return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
 
 
 def begin_checkout(linked: Repository, commit: str) -> None:

@@ -14,7 +14,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.inner import at_place, find_git_dir
-from git_blackbird.git.worktree.linked import check_out, home_repository
+from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import checkout_tree
 from git_blackbird.git.worktree.snapshot import SnapshotLimits
@@ -110,7 +110,7 @@ def add_submodule(linked: Repository, path: str, commit: str) -> str | None:
     Return why it cannot be there, or None. Raises UnusableError, OSError.
     """
     top, home = linked.top / path, home_repository(linked)
-    if os.path.lexists(top) and not (top.is_dir() and not any(top.iterdir())):
+    if is_taken(top):
         return "something else is in the place of its submodule"
     top.mkdir(parents=True, exist_ok=True)
     return None if home is None else populate(home, linked, {path: commit}).get(path)
