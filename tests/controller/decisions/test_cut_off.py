@@ -1,5 +1,6 @@
 """A landing, an undo or a redo that is killed before any of its files, and goes on after an edit."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -115,6 +116,30 @@ def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
         assert texts(approved)["y.txt"] == texts(approved)["z.txt"] == BEFORE, at
         assert git(approved, "fsck", "--no-dangling") == ""
         assert git(approved, "worktree", "list", "--porcelain").count("worktree ") == 1, at
+
+
+def test_a_landing_with_a_file_made_executable(approved: Path) -> None:
+    for at in kills(approved, lambda: execute(approved)):
+        is_begun = runs_of(approved, "a")[-1].landing_pair is not None
+        (approved / "x.txt").chmod(0o755 if is_begun else 0o644)
+        assert execute(approved).reason is StopReason.COMPLETED, at
+        require(approved, at, ["Task a"], AFTER, {"x.txt": AFTER} if is_begun else {})
+        assert os.access(approved / "x.txt", os.X_OK) is is_begun, at
+
+
+def test_a_landing_with_a_file_removed(approved: Path) -> None:
+    for at in kills(approved, lambda: execute(approved)):
+        if runs_of(approved, "a")[-1].landing_pair is None:
+            continue
+        was = (approved / "x.txt").read_text()
+        (approved / "x.txt").unlink()
+        # Removed after it was written, it is an edit on top; before, a conflict, and nothing has landed.
+        is_whole = was == AFTER
+        reason = StopReason.COMPLETED if is_whole else StopReason.DECISION_REQUIRED
+        assert execute(approved).reason is reason, at
+        assert changed(approved) == {"x.txt"}, at
+        assert {(approved / name).read_text() for name in NAMES[1:]} == {AFTER if is_whole else BEFORE}, at
+        assert subjects(approved) == (["Task a"] if is_whole else []), at
 
 
 def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
