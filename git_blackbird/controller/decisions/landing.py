@@ -326,8 +326,9 @@ def _landed(
 
 
 def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
-    why = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
-    return f"it is not committed: {why}\n`{task_command('decide', run.task_id, ' --approve')}` tries again"
+    message = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
+    why = message.replace("\n", ": ", 1).replace("\n", "; ")
+    return f"it is not committed: {why}; `{task_command('decide', run.task_id, ' --approve')}` tries again"
 
 
 def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:

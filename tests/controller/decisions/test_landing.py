@@ -386,7 +386,10 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
     assert (status(demo, "a"), status(demo, "b")) == (Status.WAITING_USER, Status.TODO)
     assert (demo / "x.txt").read_text() == "one\n"
     (owed,) = build_overview(open_at(demo)).pending
-    assert (decision_reason(owed) or "").startswith("it is not committed: git did not commit its change")
+    assert decision_reason(owed) == (
+        "it is not committed: git did not commit its change: no; "
+        "`git blackbird decide a --approve` tries again"
+    )
     hook.unlink()
     if then == "commit it":
         record_decision(open_at(demo), "a", APPROVE)
