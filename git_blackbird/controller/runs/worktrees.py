@@ -25,6 +25,7 @@ from git_blackbird.git.worktree.linked import (
     checkout_ended,
     find_task_worktree,
     is_cut_off,
+    is_locked,
     lost_worktrees,
     move_back,
     owner_of,
@@ -36,9 +37,15 @@ from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodule_checkout import populate
-from git_blackbird.git.worktree.submodules import keep_commits, new_commits, require_committed
+from git_blackbird.git.worktree.submodules import (
+    PRUNE_AFTERWARDS,
+    keep_commits,
+    new_commits,
+    require_committed,
+)
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import SkippedPath, TreePair
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
@@ -316,8 +323,12 @@ def bring_submodules(workspace: Workspace, run: Run) -> None:
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
     """Return a snapshot that has every file of a task's worktree but those of submodules, which have theirs.
 
-    Raises RequestError where it has not, or what is in submodules cannot be kept, SnapshotError.
+    Raises RequestError where it has not, what is in submodules cannot be kept, or somebody locked it,
+    SnapshotError.
     """
+    if is_locked(linked):
+        unlock = f"git worktree unlock {shell_word(str(linked.top))}"
+        raise RequestError(f"{linked.top} stays: it is locked", hint=f"`{unlock}`, {PRUNE_AFTERWARDS}")
     taken = snapshot(workspace.working_in(linked))
     if taken.left_out:
         names = ", ".join(skipped.path for skipped in taken.left_out[:5])

@@ -134,6 +134,11 @@ def _nothing_yet(repo: Repository) -> str:
     return commit_of(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0)
 
 
+def is_locked(linked: Repository) -> bool:
+    """Whether somebody has locked a worktree against removal."""
+    return (linked.git_dir / "locked").exists() and not _is_half_added(linked)
+
+
 def _is_half_added(linked: Repository) -> bool:
     """Whether git was killed while adding a worktree: it has a lock of git's own."""
     locked = linked.git_dir / "locked"

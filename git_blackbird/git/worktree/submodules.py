@@ -37,7 +37,7 @@ MODULES = "modules"
 
 _MODE = f"{SUBMODULE:o} "
 _NAMED = 5
-_WAY_OUT = "then `git blackbird worktrees prune`"
+PRUNE_AFTERWARDS = "then `git blackbird worktrees prune`"
 
 
 class Uncommitted(NamedTuple):
@@ -166,7 +166,7 @@ def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
             what = f"no commit of its submodule {path} has {named}{rest}"
         raise RequestError(
             f"{linked.top} stays: {what}",
-            hint=f"commit it there or move it away, {_WAY_OUT}",
+            hint=f"commit it there or move it away, {PRUNE_AFTERWARDS}",
         )
 
 
@@ -191,7 +191,7 @@ def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
         if commits and own is None:
             raise RequestError(
                 f"{linked.top} stays: you have no repository of its submodule {name} for its commits",
-                hint=f"`git submodule update --init` makes one, {_WAY_OUT}",
+                hint=f"`git submodule update --init` makes one, {PRUNE_AFTERWARDS}",
             )
         if commits and own is not None:
             found.append(NewCommits(git_dir, own, commits))
