@@ -54,7 +54,8 @@ def test_a_worktree_that_somebody_locked_stays(trial: Trial) -> None:
     folder = trial.repo.parent / f"{trial.repo.name}.worktrees" / "a"
     git(trial.repo, "worktree", "lock", "--reason", "I look at it", str(folder))
     said = trial.expect(0, "execute", "a", "--no-input")
-    why = f"{folder} stays: it is locked; `git worktree unlock {folder}`, then `git blackbird worktrees prune`"
+    way_out = f"`git worktree unlock {folder}`, then `git blackbird worktrees prune`"
+    why = f"{folder} stays: it is locked; {way_out}"
     assert f"the worktree of a was not removed: {why}\n" in said
     assert f": a, landed: {why}\n" in trial.expect(0, "worktrees", "prune")
     assert (trial.repo / "new").read_text() == (folder / "new").read_text() == "1\n"
