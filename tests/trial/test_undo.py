@@ -192,6 +192,25 @@ def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: 
     assert changed(trial) == []
 
 
+@pytest.mark.parametrize("complete", ["undo a", "execute --no-input"])
+def test_the_index_follows_once_git_has_let_go_of_it(trial: Trial, complete: str) -> None:
+    approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    lock = trial.repo / ".git/index.lock"
+    lock.touch()
+    why = f"another git process is running here: {lock} exists"
+    output = trial.expect(1, "undo", "a")
+    assert f"warning: the index was not updated for the commit: {why}\n" in output
+    assert (
+        "this is half done; once nothing is in the way, this completes it: git blackbird undo a\n" in output
+    )
+    assert "the undo of a is half done" in trial.expect(1, "execute", "--no-input")
+    lock.unlink()
+    trial.run(*complete.split())
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert changed(trial) == []
+
+
 def test_redo_commits_only_what_a_commit_took_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; git commit -q -a -m agent; echo a >new.txt")
     trial.expect(0, "undo", "a")

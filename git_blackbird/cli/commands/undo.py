@@ -21,8 +21,8 @@ def redo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
 def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:
     """Say what was taken back or brought back, what stays, and how to turn that round."""
     call.lines(_lines(result))
-    if result.uncommitted is not None:
-        call.warn(f"this is in the worktree only, not committed: {result.uncommitted}")
+    for warning in result.warnings:
+        call.warn(warning)
     call.data("runs:UndoOutput", result)
     return ExitCode.OK if result.is_whole else ExitCode.FAILED
 
@@ -43,7 +43,7 @@ def _lines(result: UndoResult) -> Iterator[str]:
         yield f"committed as {result.commit[:12]}"
     if not result.is_whole:
         again = task_command("redo" if result.is_redo else "undo", task_id)
-        yield f"this is half done; once these files can be written, this completes it: {again}"
+        yield f"this is half done; once nothing is in the way, this completes it: {again}"
     if not result.is_dry_run:
         other_way = task_command("undo" if result.is_redo else "redo", task_id)
         yield f"to turn that round: {other_way}"

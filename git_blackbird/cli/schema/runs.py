@@ -156,10 +156,13 @@ class UndoOutput(DataOutput, schema_name="undo"):
     is_dry_run: bool = field("Whether nothing was changed, only shown.")
     summary: Summary = field("What that changed in the worktree.")
     kept: tuple[KeptPath, ...] = field("Paths that stay as they are, and why.")
-    is_whole: bool = field("Whether every file could be written that is not in `kept` for later edits.")
+    is_whole: bool = field(
+        "Whether the index, and every file not in `kept` for later edits, could be written."
+    )
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it and have run since.")
     commit: str | None = field("The id of the commit that was made for it.")
     uncommitted: str | None = field("Why there is no commit, though the change was committed.")
+    behind: str | None = field("Why the index does not follow the commit.")
 
 
 class BranchOutput(DataOutput, schema_name="branch"):

@@ -77,19 +77,26 @@ def require_readable(state: PlanState, task: Task) -> None:
         raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
 
 
-class LandedInPartError(RequestError):
+class HalfWrittenError(RequestError):
     """A change of which a part is in the user's worktree cannot be given up."""
 
 
-def require_landed_whole(history: History) -> None:
-    """Refuse to give up a change of which a part is in the user's worktree. Raises LandedInPartError."""
+def require_whole(history: History) -> None:
+    """Refuse to give up a change of which a part is in the user's worktree. Raises HalfWrittenError."""
     run = history.latest
     if run is not None and run.landing_begun:
-        raise LandedInPartError(
+        raise HalfWrittenError(
             f"the change of {run.task_id} has landed in part, and would stay so",
             hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out; "
             f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
         )
+    for begun in history.recent:
+        if begun.undo_begun is not None:
+            opposite = task_command("redo" if begun.undo_begun == "undo" else "undo", begun.task_id)
+            raise HalfWrittenError(
+                f"the {begun.undo_begun} of {begun.task_id} is half done, and would stay so",
+                hint=f"`{EXECUTE}` completes it, and `{opposite}` turns it round",
+            )
 
 
 _PAUSES = "Ctrl+C in the terminal that runs it pauses it"

@@ -248,9 +248,9 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
     if not requests:
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]
-    if run.worktree is not None:
-        (since,) = legs_since(workspace, last.runs)
-        return SinceRequest(last.text, summarize(workspace.repo, since), since, outcomes)
+    # Of a run without a snapshot, nothing is known.
+    if run.worktree is not None and len(legs := legs_since(workspace, last.runs)) == 1:
+        return SinceRequest(last.text, summarize(workspace.repo, legs[0]), legs[0], outcomes)
     pair, summary = change_of(workspace, state, run, last.runs)
     return SinceRequest(last.text, summary, pair, outcomes)
 

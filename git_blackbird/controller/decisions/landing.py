@@ -29,6 +29,7 @@ from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_t
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
+from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
@@ -302,7 +303,7 @@ def _landed(
     refusal: ApprovalRefusedError | None = None,
 ) -> LandingEnded:
     """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
-    now = workspace.environment.timestamp()
+    now, said = workspace.environment.timestamp(), None if refusal is None else refusal.hook_output
     fields = RunFields(
         landing=LandingState.LANDED,
         landing_begun=None,
@@ -310,6 +311,7 @@ def _landed(
         landing_trees=landing.pair._asdict(),
         landing_additions=additions_in(run, landing),
         landing_reason=None if refusal is None else _uncommitted(run, refusal),
+        hook_output=None if said is None else bound_output(said),
         commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
     )
 

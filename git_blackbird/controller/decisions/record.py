@@ -8,10 +8,10 @@ from typing import NamedTuple
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import Drafts, drop_arrived
 from git_blackbird.controller.core.guards import (
-    require_landed_whole,
     require_readable,
     require_unclaimed,
     require_undecided,
+    require_whole,
 )
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -164,7 +164,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     else:
         run = find_pending(state, task.id, run_id)
     if not is_approval and not decision.undoes:
-        require_landed_whole(state.history(task.id))
+        require_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
             # Then what the hook and the reviewers found is what is requested.

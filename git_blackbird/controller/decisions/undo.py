@@ -1,6 +1,6 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -10,7 +10,12 @@ from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.runs.changes import look_at, own_commits
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.commit.create import CommitRefusedError, commit_in_subprocess, update_index
+from git_blackbird.git.commit.create import (
+    CommitRefusedError,
+    IndexUpdateError,
+    commit_in_subprocess,
+    update_index,
+)
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.additions import resolve_additions
@@ -52,8 +57,9 @@ class UndoResult:
 
     ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
     are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
-    ``uncommitted`` says why there is none though the change was committed. ``is_whole`` is False where a file
-    could not be written: the next execute, or the same command, completes it.
+    ``uncommitted`` says why there is none though the change was committed, ``behind`` why the index does not
+    follow it. ``is_whole`` is False where a file or the index could not be written: the next execute, or the
+    same command, completes it.
     """
 
     task: Task
@@ -64,16 +70,30 @@ class UndoResult:
     dependents: tuple[TaskId, ...] = ()
     commit: str | None = None
     uncommitted: str | None = None
+    behind: str | None = None
     is_dry_run: bool = False
     is_whole: bool = True
 
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What is not as it was meant."""
+        if self.uncommitted is not None:
+            yield f"this is in the worktree only, not committed: {self.uncommitted}"
+        if self.behind is not None:
+            yield f"the index was not updated for the commit: {self.behind}"
+
 
 class _Commit(NamedTuple):
-    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook."""
+    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook.
+
+    ``behind`` is why the index does not follow it; with ``is_locked`` it can later.
+    """
 
     oid: str | None = None
     why_not: str | None = None
     is_refused: bool = False
+    behind: str | None = None
+    is_locked: bool = False
 
 
 _NO_COMMIT = _Commit()
@@ -196,9 +216,10 @@ class _Undo:
         if refused:
             after = Carrier(repo, HIDDEN).without(TreePair(merged.tree, now), refused).base
         commit = self._commit(pair, is_whole=not refused)
-        self._record(left, commit, is_whole=not refused)
+        is_whole = not refused and not commit.is_locked
+        self._record(left, commit, is_whole=is_whole)
         result = self._result(TreePair(now, after), left, commit, is_dry_run=False)
-        return replace(result, is_whole=not refused)
+        return replace(result, is_whole=is_whole)
 
     def _merge(
         self,
@@ -294,7 +315,7 @@ class _Undo:
         if not plan.edits and not plan.obstacles and self._marked.undo_begun is not None:
             # It was cut off after its commit.
             made = commit_of_run(workspace.repo, mark, self._marked.head_commit)
-            return _Commit() if made is None else _Commit(made, _followed(workspace.repo, made))
+            return _Commit() if made is None else _followed(workspace.repo, made)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
@@ -303,7 +324,8 @@ class _Undo:
                 created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
         except CommitRefusedError as error:
             return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
-        return _Commit(created.oid, created.left_behind)
+        is_locked = created.left_behind is not None and not created.is_final
+        return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
 
     def _to_commit(self, written: TreePair) -> TreePair:
         """Return what of it is to be committed: a redo commits what a commit took back, and no more."""
@@ -373,18 +395,19 @@ class _Undo:
             dependents=tuple(_ran_after(self.state, self.task, self._marked)),
             commit=commit.oid,
             uncommitted=commit.why_not,
+            behind=commit.behind,
             is_dry_run=is_dry_run,
         )
 
 
-def _followed(repo: Repository, commit: str) -> str | None:
-    """Let the index follow a commit that a killed call made; say why it does not."""
+def _followed(repo: Repository, commit: str) -> _Commit:
+    """Let the index follow a commit that an earlier call made."""
     tree, (parent, *_) = commit_parts(repo, commit)
     try:
         update_index(repo, tree_of(repo, parent), tree)
     except UnusableError as error:
-        return error.message
-    return None
+        return _Commit(commit, behind=error.message, is_locked=not isinstance(error, IndexUpdateError))
+    return _Commit(commit)
 
 
 def _ran_after(state: PlanState, task: Task, run: Run) -> list[TaskId]:

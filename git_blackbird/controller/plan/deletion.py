@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.core.guards import require_not_busy
+from git_blackbird.controller.core.guards import require_not_busy, require_whole
 from git_blackbird.controller.core.status_sync import supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import followed_in, save_change
@@ -99,8 +99,8 @@ class _Deletion:
                 f'refusing to delete "{task_id}": has children (use --cascade-children)',
                 hint=f"this also deletes {', '.join(self._doomed[1:])}",
             )
+        self._require_free()
         for below in self._doomed:
-            require_not_busy(self._workspace, self._before.tasks[below])
             if (run := self._pending(below)) is not None and not force:
                 raise RequestError(
                     f'refusing to delete "{below}": a decision on it is due (run {run.id})',
@@ -113,10 +113,14 @@ class _Deletion:
             what = f"refusing to delete: would break dependents ({named})"
             raise RequestError(f"{what}. Use --force to remove those dep edges", hint="nothing was changed")
 
-    def foresee(self) -> DeleteResult:
-        """Return the consequences."""
+    def _require_free(self) -> None:
         for below in self._doomed:
             require_not_busy(self._workspace, self._before.tasks[below])
+            require_whole(self._workspace.store.records.history(below))
+
+    def foresee(self) -> DeleteResult:
+        """Return the consequences."""
+        self._require_free()
         return self._result(self._changed(is_kept=False), is_dry_run=True)
 
     def carry_out(self) -> DeleteResult:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from git_blackbird.controller.core.guards import require_landed_whole, require_not_busy, require_readable
+from git_blackbird.controller.core.guards import require_not_busy, require_readable, require_whole
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
@@ -43,7 +43,7 @@ def _idle_task(workspace: Workspace, transaction: Transaction, task_id: str) -> 
     task = find_task(state.plan, task_id)
     require_not_busy(workspace, task)
     require_readable(state, task)
-    require_landed_whole(state.history(task.id))
+    require_whole(state.history(task.id))
     return state, task
 
 

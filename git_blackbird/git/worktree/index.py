@@ -296,6 +296,16 @@ def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
         yield Path(stack.enter_context(made))
 
 
+def sweep_private_folders(repo: Repository) -> None:
+    """Remove what killed processes left: a file there may be one with a file in the worktree.
+
+    Raises UnusableError.
+    """
+    if repo.private_dir.is_dir():
+        with writing(repo.private_dir), contextlib.closing(_Lock(repo.private_dir)):
+            _sweep(repo.private_dir)
+
+
 class _Lock:
     """A lock on a folder, which a killed process loses; without one where the file system has none."""
 
@@ -311,8 +321,8 @@ class _Lock:
         os.close(self._descriptor)
 
 
-def _sweep(private: Path, purpose: str) -> None:
-    """Remove the folders of killed processes."""
+def _sweep(private: Path, purpose: str = "") -> None:
+    """Remove the folders of killed processes, of working copies and for one purpose."""
     for name in os.listdir(private):
         kind, point, _ = name.partition(".")
         # What others are called tells which index lock is ours, or belongs to a process that outlives us.

@@ -85,18 +85,8 @@ def _point(repo: Repository, name: str, oid: str) -> None:
     try:
         open_libgit2(repo).references.create(name, oid, force=True)
     except (pygit2.GitError, OSError, ValueError):
-        _remove_stale_lock(repo, name)
         # Git waits for who locks it, as one that packs references does, and says what is wrong.
         _update_refs(repo, f"update {name} {oid}\n")
-
-
-def _remove_stale_lock(repo: Repository, name: str) -> None:
-    """Remove the lock of a reference of ours that a killed process left: none of them takes so long."""
-    lock = repo.common_dir / f"{name}.lock"
-    with contextlib.suppress(FileNotFoundError):
-        if time.time() - lock.stat().st_mtime > _LOCK_SECONDS:
-            lock.unlink()
-            trace.event("stale lock", lock)
 
 
 def keep_commit(repo: Repository, name: str, *commits: str) -> None:
@@ -172,7 +162,19 @@ def delete_our_refs(repo: Repository) -> int:
 
 def _update_refs(repo: Repository, commands: str) -> None:
     """Run ``commands`` of git update-ref, all or nothing, without the repository's hooks."""
+    for command in commands.splitlines():
+        _await_unlocked(repo, command.split(" ")[1])
     repo.git(*QUIET_OPTIONS, "update-ref", "--no-deref", "--stdin", stdin=os.fsencode(commands))
+
+
+def _await_unlocked(repo: Repository, name: str) -> None:
+    """Wait for who writes a reference of ours; a lock that stays is of a killed process, and goes."""
+    lock, until = repo.common_dir / f"{name}.lock", time.monotonic() + _LOCK_SECONDS
+    with contextlib.suppress(FileNotFoundError):
+        while time.time() - lock.stat().st_mtime < _LOCK_SECONDS and time.monotonic() < until:
+            time.sleep(_LOCK_SECONDS / 200)
+        lock.unlink()
+        trace.event("stale lock", lock)
 
 
 # Every file of the tree, even outside the user's sparse checkout.

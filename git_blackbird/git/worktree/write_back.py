@@ -13,7 +13,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.tree_names import is_reserved
 from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.changes import submodule_sides
-from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.index import private_folder, sweep_private_folders
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.obstacles import IGNORED, is_unknown
 from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
@@ -39,8 +39,10 @@ def writing_lock(_top: Path) -> threading.Lock:
 def take_signatures(repo: Repository, paths: Iterable[bytes]) -> Mapping[bytes, Signature]:
     """Note how files are in the worktree now, before the snapshot that a change is merged with.
 
-    Every later write changes the signature: this waits until the clock of the files has gone on.
+    Every later write changes the signature: this waits until the clock of the files has gone on. What a
+    killed process left goes first, which would change it, too. Raises UnusableError.
     """
+    sweep_private_folders(repo)
     places = {path: repo.top / os.fsdecode(path) for path in paths}
     while True:
         began = time.time_ns()

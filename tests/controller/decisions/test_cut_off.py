@@ -12,6 +12,7 @@ from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.views.stop import StopReason
+from tests.cli.ui.test_plain_and_json import run as cli_run
 from tests.controller.killing import EVERY_STEP, run_killed
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit, git
@@ -20,6 +21,10 @@ BEFORE = "".join(f"line {number}\n" for number in range(9))
 AFTER = BEFORE.replace("line 2\n", "theirs\n")
 NAMES = ("x.txt", "y.txt", "z.txt")
 STRIDE = 1 if EVERY_STEP else 7
+
+
+DOES = {"undo": undo_task, "redo": redo_task}
+BEFORE_IT = {"land": (), "undo": ("land",), "redo": ("land", "undo")}
 
 
 def nothing(_path: Path) -> None:
@@ -54,14 +59,18 @@ def replace_as_editors_do(path: Path) -> None:
 @pytest.fixture
 def approved(repo: Path) -> Path:
     """A change of three files that was made in a worktree and is to land with a commit."""
+    approve(repo, f"sed -i 's/line 2$/theirs/' {' '.join(NAMES)}")
+    return repo
+
+
+def approve(repo: Path, script: str) -> None:
     commit(repo, {**dict.fromkeys(NAMES, BEFORE), ".gitignore": ".blackbird\nblackbird.plan.json\n"})
-    configure(repo, agent="command", command__run=f"sed -i 's/line 2$/theirs/' {' '.join(NAMES)}")
+    configure(repo, agent="command", command__run=script)
     configure(repo, execution__worktrees="true", execution__stopAfterEachTask="true")
     configure(repo, execution__commit="approved")
     put_plan(repo, leaf("a"))
     execute(repo)
     record_decision(open_at(repo), "a", APPROVE)
-    return repo
 
 
 def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:
@@ -169,6 +178,16 @@ def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object)
         assert "theirs\n" not in mine, at
 
 
+def test_an_undo_straight_after_a_killed_landing(repo: Path) -> None:
+    approve(repo, f"sed -i 's/line 2$/theirs/' {NAMES[0]}; echo new >new; rm {NAMES[2]}")
+    for at in kills(repo, lambda: execute(repo)):
+        run = runs_of(repo, "a")[-1]
+        if run.landing_begun or run.landed_at:
+            assert undo_task(open_at(repo), "a").kept == (), at
+            assert texts(repo) == dict.fromkeys(NAMES, BEFORE), at
+            assert changed(repo) == set(), at
+
+
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
 def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
     execute(approved)
@@ -215,3 +234,34 @@ def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., 
         assert texts(approved) == dict.fromkeys(NAMES, wanted), at
         assert {git(approved, "show", f"HEAD:{name}") + "\n" for name in NAMES} == {wanted}, at
         assert changed(approved) == set(), at
+
+
+GIVING_UP = (
+    ("retry", "a"),
+    ("set-status", "a", "done"),
+    ("set-status", "a", "todo"),
+    ("delete", "a", "--force"),
+    ("resume", "a", "-m", "more", "--no-input"),
+    ("restart", "a", "--no-input"),
+    ("review", "run", "a", "--no-input"),
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "text"),
+    [("land", "has landed in part"), ("undo", "undo of a is half"), ("redo", "redo of a is")],
+)
+def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str, text: str) -> None:
+    def act() -> None:
+        execute(approved) if verb == "land" else DOES[verb](open_at(approved), "a")
+
+    for before in BEFORE_IT[verb]:
+        execute(approved) if before == "land" else DOES[before](open_at(approved), "a")
+    next(_ for _ in kills(approved, act) if runs_of(approved, "a")[-1].is_half_written)
+    for command in GIVING_UP:
+        refused = cli_run(approved, *command)
+        assert (refused.returncode, text in refused.stderr) == (1, True), (command, refused)
+        assert "`git blackbird execute` completes it" in refused.stderr, command
+    execute(approved)
+    assert not runs_of(approved, "a")[-1].is_half_written
+    assert len(set(texts(approved).values())) == 1

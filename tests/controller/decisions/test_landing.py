@@ -390,6 +390,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
         "it is not committed: git did not commit its change: no; "
         "`git blackbird decide a --approve` tries again"
     )
+    assert runs_of(demo, "a")[-1].hook_output == "no"
     hook.unlink()
     if then == "commit it":
         record_decision(open_at(demo), "a", APPROVE)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
-from git_blackbird.controller.core.guards import LandedInPartError
+from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -90,7 +90,7 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
             )
     except GitStoppedError:
         return _left_open_stop(run)
-    except (ApprovalRefusedError, UnresolvedError, LandedInPartError, LockedError) as error:
+    except (ApprovalRefusedError, UnresolvedError, HalfWrittenError, LockedError) as error:
         for note in error_notes(error):
             engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))

@@ -13,7 +13,7 @@ from git_blackbird.model.views.stop import Stop
 async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
     """Complete it; what stays as it is, is named.
 
-    Raises RequestError where a file still cannot be written, and as ``undo_task`` does.
+    Raises RequestError where something still cannot be written, and as ``undo_task`` does.
     """
     workspace, task_id = engine.workspace, action.task.id
     result = await finish_in_thread(lambda: complete_undo(workspace, action.run), engine.force_stop)
@@ -22,13 +22,13 @@ async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
         inform(engine.ui, f"the change of {task_id} is {verb}, which had been interrupted", task_id)
     for kept in result.kept:
         warn(engine.ui, f"left as it is: {kept.path}: {kept.reason}", task_id)
-    if result.uncommitted is not None:
-        warn(engine.ui, f"this is in the worktree only, not committed: {result.uncommitted}", task_id)
+    for warning in result.warnings:
+        warn(engine.ui, warning, task_id)
     if not result.is_whole:
         again, back = ("redo", "undo") if result.is_redo else ("undo", "redo")
         raise RequestError(
-            f"the change of {task_id} is {verb} in part only",
-            hint=f"{task_command(again, task_id)}    # completes it, once these files can be written\n"
+            f"the {again} of {task_id} is half done",
+            hint=f"{task_command(again, task_id)}    # completes it, once nothing is in the way\n"
             f"{task_command(back, task_id)}    # turns it round",
         )
     return None
