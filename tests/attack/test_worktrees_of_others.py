@@ -102,5 +102,5 @@ def test_one_that_lands_and_is_no_longer_what_git_made_is_named(trial: Trial) ->
     (folder / ".git").write_text("gitdir: /nowhere\n")
     trial.expect(0, "decide", "a", "--approve")
     said = trial.expect(0, "execute", "--no-input")
-    assert f"{folder} is not the worktree of a that git made; it was not removed" in said
+    assert f"{folder} is not the worktree of a that git made, and was not removed: move what" in said
     assert (trial.repo / "x").read_text() == (folder / "x").read_text() == "2\n"

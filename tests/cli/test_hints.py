@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from git_blackbird.cli.syntax.registry import COMMANDS, load_command
+from git_blackbird.cli.syntax.registry import COMMANDS, cli, load_command
 from git_blackbird.model.entities.cli_hints import OPTIONS_OF, CallOptions, ShellLine, TaskCommand
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def require_taken(line: str) -> None:
     name, *args = shlex.split(line.replace(" NAME", " demo"))[2:] or ["status"]
     assert name in COMMANDS, line
     try:
-        load_command(name).make_context(name, args)
+        load_command(name).make_context(name, args, **cli.context_settings)
     except click.exceptions.Exit:
         pass
     except click.ClickException as error:

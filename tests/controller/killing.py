@@ -1,10 +1,12 @@
 """Killing a command at a chosen persistence step: a real SIGKILL in a real process."""
 
 import os
+import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -60,3 +62,19 @@ def _be_the_child(action: Callable[[], object], at: int) -> None:
 
 def _is_ours(event: str, args: tuple[object, ...]) -> bool:
     return event == "subprocess.Popen" or "__pycache__" not in str(args[0])
+
+
+_STRIDE = 1 if EVERY_STEP else 7
+
+
+def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:
+    """Kill an action at one step after the other, each time from the same files."""
+    kept = repo.parent.with_name(f"{repo.parent.name}-kept")
+    shutil.copytree(repo.parent, kept, symlinks=True)
+    at = 1
+    while run_killed(action, at):
+        yield at
+        shutil.rmtree(repo.parent)
+        shutil.copytree(kept, repo.parent, symlinks=True)
+        at += _STRIDE
+    assert at > _STRIDE

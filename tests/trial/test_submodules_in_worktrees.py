@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.controller.killing import kills
+from tests.controller.support import execute
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -156,6 +158,23 @@ def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> No
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert not place(trial).exists()
     assert files(trial)[0] == "inner\nagent\n"
+
+
+def test_a_commit_on_top_of_a_submodule_that_was_moved_before_a_kill_stays(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command(f"{BUMP}; for name in a b c; do echo own >$name; done")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    before, moved = git(trial.repo / "vendor/x", "rev-parse", "HEAD"), 0
+    for at in kills(trial.repo, lambda: execute(trial.repo)):
+        if git(trial.repo / "vendor/x", "rev-parse", "HEAD") != before:
+            moved += 1
+            mine = move_mine(trial)
+            trial.expect(0, "execute", "--no-input")
+            assert trial.statuses() == {"a": "done"}, at
+            assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine, at
+            assert all((trial.repo / name).exists() for name in "abc"), at
+    assert moved
 
 
 def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> None:

@@ -76,7 +76,7 @@ def status_lines(
     yield from render_section(CUT_OFF, _interrupted(overview))
     yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
     yield from render_section("the plan and the records differ", _drift(overview))
-    yield from render_section("decisions on tasks that are not in this plan", _orphaned(overview))
+    yield from render_section("tasks that are not in this plan", _orphaned(overview))
     yield from worktree_lines(elsewhere)
     yield from elsewhere_lines(overview.foreign)
 
@@ -232,8 +232,11 @@ def _drift(overview: StatusReport) -> Iterator[str]:
 
 
 def _orphaned(overview: StatusReport) -> Iterator[str]:
-    for run in overview.orphaned_decisions:
-        yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)}"
+    for run in overview.orphaned:
+        what = (
+            "is half written: the plan that has it completes it" if run.is_half_written else "waits for you"
+        )
+        yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)} {what}"
         yield f"    {task_command('runs', run.task_id)} {run.id}"
 
 

@@ -245,5 +245,5 @@ def _irregular_records(overview: "StatusReport") -> Iterator[Record]:
         yield "copy", copy.path, copy.what
     if overview.foreign:
         yield "foreign", overview.foreign
-    for run in overview.orphaned_decisions:
+    for run in overview.orphaned:
         yield "elsewhere", run.task_id, run.id

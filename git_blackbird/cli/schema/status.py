@@ -281,7 +281,9 @@ class StatusOutput(DataOutput, schema_name="status"):
     stale_copies: tuple[StaleCopyView, ...] = field(
         "Copies of records that are not as they were written.", "stale"
     )
-    orphaned_decisions: tuple[TaskRun, ...] = field("Runs with a decision due whose task is gone.")
+    orphaned: tuple[TaskRun, ...] = field(
+        "Runs with a decision due, or whose change is half written, whose task is not in the plan."
+    )
     problems: tuple[ConfigProblemView, ...] = field("What is wrong in the configuration.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Runs of the plan's tasks in other worktrees.")
     conflicts: tuple[ConflictView, ...] | None = field(

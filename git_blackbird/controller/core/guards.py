@@ -86,7 +86,7 @@ def require_whole(history: History) -> None:
     run = history.latest
     if run is not None and run.landing_begun:
         raise HalfWrittenError(
-            f"the change of {run.task_id} has landed in part, and would stay so",
+            f"the landing of {run.task_id} was interrupted, and would stay half done",
             hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out; "
             f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
         )
@@ -94,8 +94,22 @@ def require_whole(history: History) -> None:
         if begun.undo_begun is not None:
             opposite = task_command("redo" if begun.undo_begun == "undo" else "undo", begun.task_id)
             raise HalfWrittenError(
-                f"the {begun.undo_begun} of {begun.task_id} is half done, and would stay so",
+                f"the {begun.undo_begun} of {begun.task_id} was interrupted, and would stay half done",
                 hint=f"`{EXECUTE}` completes it, and `{opposite}` turns it round",
+            )
+
+
+def require_planned(state: PlanState) -> None:
+    """Refuse to begin anything while a change is half written whose task the plan has not.
+
+    Raises HalfWrittenError.
+    """
+    for run in state.half_written:
+        if run.task_id not in state.plan.tasks:
+            raise HalfWrittenError(
+                f"the change of {run.task_id} is half written, and the plan has no such task",
+                hint="bring back the plan that has it, or `git blackbird add --id ID --title TEXT`; "
+                f"then `{EXECUTE}` completes it",
             )
 
 

@@ -337,7 +337,8 @@ def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
     """Remove the worktree that a landed change was made in; say what is to be known of that."""
     for each in estranged_worktrees(workspace.repo):
         if each.task_id == run.task_id:
-            yield f"{each.repo.top} is not the worktree of {run.task_id} that git made; it was not removed"
+            what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
+            yield f"{what}: move what you need, and remove it; `git worktree prune` forgets it then"
     place = place_of(workspace, run)
     if place is not None:
         try:

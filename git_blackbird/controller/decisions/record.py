@@ -279,7 +279,7 @@ def _keep_hook_output(
         return
     output = RunFields(hook_output=bound_output(refusal.hook_output))
     update_run(workspace, run, lambda stored: stored.with_fields(output) if stored.is_pending else stored)
-    if why_not_resumable(workspace, history, run) is None:
+    if run.is_pending and why_not_resumable(workspace, history, run) is None:
         command = task_command(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )

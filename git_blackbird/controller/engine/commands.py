@@ -11,7 +11,7 @@ from git_blackbird.controller.core.agents import (
     require_reviewer,
     start_without,
 )
-from git_blackbird.controller.core.guards import UnreadableRecordError, require_readable, require_whole
+from git_blackbird.controller.core.guards import UnreadableRecordError, require_readable
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -193,7 +193,6 @@ def _latest_run(state: PlanState, task_id: str) -> tuple[Task, Run]:
     run = state.latest(task.id)
     if run is None:
         raise _nothing_to_resume(state, task)
-    require_whole(state.history(task.id))
     return task, run
 
 
@@ -297,7 +296,6 @@ def _require_reviewable(state: PlanState, task: Task) -> None:
     require_readable(state, task)
     if task.is_leaf:
         require_change(state.history(task.id), task)
-        require_whole(state.history(task.id))
         return
     require_children_done(state.plan.tasks, task)
     for leaf in feedback_below(state, task):

@@ -9,6 +9,7 @@ from typing import assert_never
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
+from git_blackbird.controller.core.guards import require_planned
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -146,6 +147,12 @@ class Loop:
         sweep_scratch_dirs(self._workspace.paths)
         await run_in_thread(lambda: remove_landed(self._workspace))
         require_reviewers(self._workspace, state, engine.scope)
+        while (half := self._half_written(state)) is not None:
+            stop = await perform(engine, *half)
+            looked = None if stop is not None else await self._look(engine.scope)
+            if looked is None:
+                return stop or interrupted_stop()
+            state = looked
         first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)
         match first:
@@ -157,6 +164,16 @@ class Loop:
                 return await perform(engine, first, state)
             case PlanState() | None:
                 return await self._next(first or state)
+
+    def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
+        """Return the action that completes what was cut off, before anything begins with half of a change.
+
+        Raises RequestError for what is of no task of the plan.
+        """
+        require_planned(state)
+        action, state = self._holding(state, self._engine.scope)
+        is_half = isinstance(action, FinishUndo | LandChange) and action.run.is_half_written
+        return (action, state) if is_half else None
 
     async def _next(self, state: PlanState) -> Stop | None:
         if self._engine.is_interrupted:

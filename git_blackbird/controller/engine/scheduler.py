@@ -122,8 +122,7 @@ class Scheduler:
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
         # What starts would begin with half a change.
-        is_half_written = any(run.is_half_written for _, run in state.open_runs)
-        if pending >= most or is_half_written or not self._has_room(frozenset({_AGENT})):
+        if pending >= most or state.half_written or not self._has_room(frozenset({_AGENT})):
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})

@@ -77,7 +77,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
 
 _CHANGE_REVIEW, _CHANGE_CHECK = "its change is to be reviewed", "its change is to be checked"
 _LANDING = "its change is to land"
-_LANDED_IN_PART = "its change has landed in part"
+_LANDING_CUT_OFF = "its landing was interrupted"
 APPROVING = "approved: its change is being committed"
 
 
@@ -126,7 +126,7 @@ class StatusReport(NamedTuple):
     unreadable: tuple[RecordError, ...]
     stale: tuple[StaleCopy, ...]
     foreign: int
-    orphaned_decisions: tuple[Run, ...]
+    orphaned: tuple[Run, ...]
     problems: tuple[ConfigProblem, ...]
     interrupted_approval: InterruptedApproval | None
     deferred: tuple[str, ...]
@@ -175,7 +175,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         ),
         stale=tuple(copy for _, history in odd for copy in history.beside.stale),
         foreign=sum(history.beside.total for _, history in odd),
-        orphaned_decisions=_orphaned_decisions(state),
+        orphaned=_orphaned(state),
         problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
@@ -189,10 +189,10 @@ def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem
     return next((one for one in decisions if one.run_id == run_id), None)
 
 
-def _orphaned_decisions(state: PlanState) -> tuple[Run, ...]:
-    """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
+def _orphaned(state: PlanState) -> tuple[Run, ...]:
+    """Runs of tasks that are not in this plan, with a decision due, which blocks nothing, or half written."""
     latest = map(state.latest, sorted(state.open_histories.keys() - state.plan.tasks.keys()))
-    return tuple(run for run in latest if run is not None and run.is_pending)
+    return tuple(run for run in latest if run is not None and (run.is_pending or run.is_half_written))
 
 
 def _stops_execute(owed: PendingItem) -> bool:
@@ -206,7 +206,8 @@ def why_failed(history: History) -> str | None:
     if history.latest is None:
         return None
     if history.latest.undone_at is not None:
-        return "its change was taken back"
+        left = clean_line(", ".join(history.latest.undo_left))
+        return f"its change was taken back, but for {left}" if left else "its change was taken back"
     is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
     return "rejected" if is_rejected else history.latest.error
 
@@ -235,7 +236,7 @@ def next_verdict(run: Run) -> str:
         left = f": {clean_line(', '.join(run.undo_left))} left as it is" if run.undo_left else ""
         return f"its {run.undo_begun} {'is half done' if left else 'was interrupted'}{left}"
     if run.is_landing_due:
-        return _LANDED_IN_PART if run.landing_begun else _LANDING
+        return _LANDING_CUT_OFF if run.landing_begun else _LANDING
     return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
 
 

@@ -113,14 +113,14 @@ class _Merge:
             if path in unknown:
                 self.left[path] = unknown[path]
                 continue
-            if now == after:
+            if now == after or (path in written and now != before):
                 continue
             modes = {None if entry is None else entry.mode for entry in (before, now, after)}
-            if SUBMODULE in modes and (modes != {SUBMODULE} or now != before):
+            if SUBMODULE in modes and modes != {SUBMODULE}:
                 self.left[path] = _REPOSITORY
             elif now == before:
                 self.edits[path] = after
-            elif path not in written:
+            else:
                 both[path] = before, now, after
         merge = _merge_versions(self.repo, self.trees, both)
         merged = {**_clean_entries(self.trees, both, merge), **self.resolve(self.repo, merge)}

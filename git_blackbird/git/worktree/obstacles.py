@@ -119,11 +119,9 @@ def _obstacle(
     files = [folder for folder in folders if folder.exists() and not folder.is_dir()]
     if any(_below(top, file) not in removed for file in files):
         return IGNORED
-    if path not in removed and target.is_dir() and not target.is_symlink():
-        inside = set(_files_below(top, target))
-        is_empty = not any(target.iterdir())
-        if inside - removed or not (inside or is_empty):
-            return _FOLDER
+    is_folder = path not in removed and target.is_dir() and not target.is_symlink()
+    if is_folder and set(_files_below(top, target)) - removed:
+        return _FOLDER
     if not (links or files or _is_writable([top, *folders])):
         return _READ_ONLY
     return _FIXED if _is_fixed(target) else None
@@ -134,9 +132,12 @@ def _below(top: Path, place: Path) -> bytes:
 
 
 def _files_below(top: Path, folder: Path) -> Iterator[bytes]:
-    for place, folders, names in os.walk(folder):
+    """Yield what is in a folder, itself if it cannot be read; folders alone are nothing."""
+    unreadable = list[OSError]()
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
         links = (name for name in folders if (Path(place) / name).is_symlink())
         yield from (_below(top, Path(place) / name) for name in (*names, *links))
+    yield from (_below(top, Path(error.filename)) for error in unreadable)
 
 
 def _is_writable(folders: list[Path]) -> bool:

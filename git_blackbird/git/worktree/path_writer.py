@@ -279,8 +279,11 @@ def _is_folder(folder: int, name: bytes) -> bool:
 
 
 def _is_removed(folder: int, name: bytes) -> bool:
-    """Remove a folder if it is empty; return whether it was."""
+    """Remove a folder if there are only folders in it; return whether it was one."""
     with contextlib.suppress(OSError):
+        for _, folders, _, below in os.fwalk(name, topdown=False, dir_fd=folder):
+            for each in folders:
+                os.rmdir(each, dir_fd=below)
         os.rmdir(name, dir_fd=folder)
         return True
     return False

@@ -183,7 +183,7 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
 
 def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what the runs there are require, in the order in which it is done."""
-    yield from _undos(state, call)
+    yield from _half_written(state, call)
     yield from change_requests(state, call)
     yield from (CheckChange(task, run) for task, run in _open_runs(state, call) if run.is_check_due)
     yield from _reviews_of_changes(state, call)
@@ -239,11 +239,12 @@ def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRe
             yield ApplyChangeRequest(task, run)
 
 
-def _undos(state: PlanState, call: CallScope) -> Iterator[FinishUndo]:
-    for task_id, history in sorted(state.open_histories.items()):
-        begun = next((run for run in history.recent if run.undo_begun is not None), None)
-        if begun is not None and call.covers(task_id) and task_id in state.plan.tasks:
-            yield FinishUndo(state.plan.tasks[task_id], begun)
+def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | LandChange]:
+    """Yield what was cut off, whichever tasks a call is about: nothing is to begin with half of a change."""
+    for run in state.half_written:
+        task = state.plan.tasks.get(run.task_id)
+        if task is not None and task.id not in call.busy:
+            yield LandChange(task, run) if run.undo_begun is None else FinishUndo(task, run)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

@@ -115,6 +115,16 @@ class PlanState:
             if (run := histories[task_id].latest) is not None
         )
 
+    @cached_property
+    def half_written(self) -> tuple[Run, ...]:
+        """The runs whose change is half in the worktree, and is yet to be written, whatever plan has them."""
+        recent = (run for history in self.open_histories.values() for run in history.recent)
+        found = (run for run in recent if run.is_half_written and not self._is_overtaken(run))
+        return tuple(sorted(found, key=lambda run: run.sort_key))
+
+    def _is_overtaken(self, run: Run) -> bool:
+        return run.undo_begun is None and self.latest(run.task_id) != run
+
     @property
     def gate(self) -> ReviewGate:
         """The gate in front of every parent."""

@@ -54,8 +54,8 @@ def _warnings(overview: StatusReport) -> Iterator[str]:
     if overview.drift:
         differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
         yield f"plan and records differ on {differing}"
-    if overview.orphaned_decisions:
-        yield f"{counted(len(overview.orphaned_decisions), 'decision')} on tasks of another plan"
+    if overview.orphaned:
+        yield f"{counted(len(overview.orphaned), 'task')} of another plan"
     settings = [problem for problem in overview.problems if not problem.fatal]
     if settings:
         yield counted(len(settings), "remark") + " on the configuration ([c])"

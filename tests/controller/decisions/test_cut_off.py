@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,18 +13,20 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.views.stop import StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
-from tests.controller.killing import EVERY_STEP, run_killed
+from tests.controller.killing import kills
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit, git
 
 BEFORE = "".join(f"line {number}\n" for number in range(9))
 AFTER = BEFORE.replace("line 2\n", "theirs\n")
 NAMES = ("x.txt", "y.txt", "z.txt")
-STRIDE = 1 if EVERY_STEP else 7
 
 
-DOES = {"undo": undo_task, "redo": redo_task}
-BEFORE_IT = {"land": (), "undo": ("land",), "redo": ("land", "undo")}
+DOES: Mapping[str, Callable[[Path], object]] = {
+    "landing": lambda repo: execute(repo, None, "a"),
+    "undo": lambda repo: undo_task(open_at(repo), "a"),
+    "redo": lambda repo: redo_task(open_at(repo), "a"),
+}
 
 
 def nothing(_path: Path) -> None:
@@ -71,19 +73,6 @@ def approve(repo: Path, script: str) -> None:
     put_plan(repo, leaf("a"))
     execute(repo)
     record_decision(open_at(repo), "a", APPROVE)
-
-
-def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:
-    """Kill an action at one step after the other, each time from the same files."""
-    kept = repo.parent.with_name(f"{repo.parent.name}-kept")
-    shutil.copytree(repo.parent, kept, symlinks=True)
-    at = 1
-    while run_killed(action, at):
-        yield at
-        shutil.rmtree(repo.parent)
-        shutil.copytree(kept, repo.parent, symlinks=True)
-        at += STRIDE
-    assert at > STRIDE
 
 
 def texts(repo: Path) -> Mapping[str, str]:
@@ -210,13 +199,13 @@ def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
         assert ("mine\n" in mine) is is_edited, at
 
 
-def test_what_depends_on_a_task_that_is_half_taken_back_waits(approved: Path) -> None:
+def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved: Path) -> None:
     execute(approved)
     plan = open_at(approved).plan_state().plan
     put_plan(approved, plan.tasks[TaskId("a")], leaf("b", deps=("a",)))
     for _ in kills(approved, lambda: undo_task(open_at(approved), "a")):
         if runs_of(approved, "a")[-1].undo_begun is not None:
-            with pytest.raises(RequestError, match="its dependency a is in_progress, not done"):
+            with pytest.raises(RequestError, match="its dependency a is failed, not done"):
                 execute(approved, None, "b")
 
 
@@ -241,27 +230,59 @@ GIVING_UP = (
     ("set-status", "a", "done"),
     ("set-status", "a", "todo"),
     ("delete", "a", "--force"),
-    ("resume", "a", "-m", "more", "--no-input"),
-    ("restart", "a", "--no-input"),
-    ("review", "run", "a", "--no-input"),
 )
 
 
-@pytest.mark.parametrize(
-    ("verb", "text"),
-    [("land", "has landed in part"), ("undo", "undo of a is half"), ("redo", "redo of a is")],
-)
-def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str, text: str) -> None:
-    def act() -> None:
-        execute(approved) if verb == "land" else DOES[verb](open_at(approved), "a")
-
-    for before in BEFORE_IT[verb]:
-        execute(approved) if before == "land" else DOES[before](open_at(approved), "a")
-    next(_ for _ in kills(approved, act) if runs_of(approved, "a")[-1].is_half_written)
+@pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
+def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str) -> None:
+    interrupt(approved, verb)
     for command in GIVING_UP:
         refused = cli_run(approved, *command)
-        assert (refused.returncode, text in refused.stderr) == (1, True), (command, refused)
+        why = f"the {verb} of a was interrupted, and would stay half done"
+        assert (refused.returncode, why in refused.stderr) == (1, True), (command, refused)
         assert "`git blackbird execute` completes it" in refused.stderr, command
     execute(approved)
-    assert not runs_of(approved, "a")[-1].is_half_written
-    assert len(set(texts(approved).values())) == 1
+    require_whole(approved)
+
+
+def interrupt(repo: Path, verb: str) -> None:
+    """Kill a landing, an undo or a redo of a task between two of its files."""
+    for before in ("landing", "undo", "redo"):
+        if before == verb:
+            break
+        DOES[before](repo)
+    next(_ for _ in kills(repo, lambda: DOES[verb](repo)) if runs_of(repo, "a")[-1].is_half_written)
+
+
+def require_whole(repo: Path) -> None:
+    assert not runs_of(repo, "a")[-1].is_half_written
+    assert len(set(texts(repo).values())) == 1
+
+
+@pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
+@pytest.mark.parametrize("call", ["execute b", "resume b -m more", "restart b", "restart a", "review run b"])
+def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: str) -> None:
+    plan = open_at(approved).plan_state().plan
+    put_plan(approved, plan.tasks[TaskId("a")], leaf("b"))
+    configure(approved, command__run="cat *.txt >seen")
+    if call != "execute b":
+        execute(approved, None, "b")
+    configure(approved, execution__stopAfterEachTask="false")
+    interrupt(approved, verb)
+    cli_run(approved, *call.split(), "--no-input")
+    require_whole(approved)
+    seen = git(approved, "show", f"{runs_of(approved, 'b')[-1].head_tree}:seen")
+    assert seen.count("theirs") in {0, len(NAMES)}
+
+
+def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(approved: Path) -> None:
+    interrupt(approved, "landing")
+    plan = (approved / "blackbird.plan.json").read_text()
+    put_plan(approved, leaf("b"))
+    assert "tasks that are not in this plan\n  a  run" in cli_run(approved, "status").stdout
+    refused = cli_run(approved, "execute", "--no-input")
+    assert refused.returncode == 1
+    assert "the change of a is half written, and the plan has no such task" in refused.stderr
+    (approved / "blackbird.plan.json").write_text(plan)
+    execute(approved)
+    require_whole(approved)

@@ -746,9 +746,9 @@ def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
     with store.transaction() as transaction:
         transaction.save_run(run.with_fields(RunFields(landing_begun=True)))
     write(demo, {"x.txt": "one\n"})
-    with pytest.raises(RequestError, match="the change of a has landed in part"):
+    with pytest.raises(RequestError, match="the landing of a was interrupted"):
         reset_task(open_at(demo), "a")
-    with pytest.raises(RequestError, match="the change of a has landed in part"):
+    with pytest.raises(RequestError, match="the landing of a was interrupted"):
         set_status(open_at(demo), "a", Status.SKIPPED)
     execute(demo)
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
@@ -778,7 +778,7 @@ def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_
     land_in_part(demo)
     if is_rejected:
         note(demo, RunFields(landing=LandingState.BLOCKED).awaiting_decision("2026-01-01T00:00:00Z"))
-        with pytest.raises(RequestError, match="the change of a has landed in part"):
+        with pytest.raises(RequestError, match="the landing of a was interrupted"):
             record_decision(open_at(demo), "a", REJECT)
         record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
     undo_task(open_at(demo), "a")
@@ -832,6 +832,19 @@ def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
     record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
     undo_task(open_at(demo), "a")
     assert not (demo / "a.new").exists()
+
+
+def test_folders_without_files_are_in_nobodys_way(demo: Path) -> None:
+    by_command(demo, "echo theirs >new; mkdir -p d; echo theirs >d/new")
+    pending(demo, "")
+    for name in ("new/one/two", "new/other", "d/new/one"):
+        (demo / name).mkdir(parents=True)
+    execute(demo, Person([APPROVE]))
+    assert [(demo / name).read_text() for name in ("new", "d/new")] == ["theirs\n"] * 2
+    (demo / "new").unlink()
+    (demo / "new/one").mkdir(parents=True)
+    assert [each.path for each in undo_task(open_at(demo), "a").kept] == []
+    assert git(demo, "status", "--short") == ""
 
 
 def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path) -> None:
