@@ -35,6 +35,8 @@ RESUME_VARIABLE = "BLACKBIRD_RESUME"
 SCHEMA_VARIABLE = "BLACKBIRD_RESPONSE_SCHEMA"
 _FINAL_BYTES = 256 * 1024
 _NOT_FOUND_STATUS = 127
+# With these the shell says that it could not run a program.
+_NOT_RUN_STATUSES = frozenset({126, _NOT_FOUND_STATUS})
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
 # Builtins and keywords of the shell: no program of that name need exist.
 _SHELL_WORDS = frozenset(
@@ -56,6 +58,7 @@ class CommandAgent:
     name = "command"
     abilities = Capabilities(resume=True, chooses_session=True)
     leftover_dirs: tuple[str, ...] = ()
+    model = None
 
     def __init__(self, config: Config) -> None:
         self._command = (config.command.run or "").strip()
@@ -186,6 +189,7 @@ class CommandParser:
             questions=questions,
             error=None if exit_code == 0 else error,
             is_cut=is_cut,
+            worked=exit_code not in _NOT_RUN_STATUSES,
         )
 
     def _is_missing(self, exit_code: int | None, stderr_tail: str) -> bool:

@@ -42,6 +42,7 @@ class DemoAgent:
         resume=True, schema=True, chooses_session=True, reports_cost=True, prints_events=True
     )
     leftover_dirs: tuple[str, ...] = ()
+    model = None
 
     def __init__(self, config: Config) -> None:
         del config
@@ -132,7 +133,7 @@ class DemoParser(EventParser[_Event]):
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         if self._result is None:
-            return AgentResult(session=self._session)
+            return AgentResult(session=self._session, worked=True)
         tokens = self._result.usage
         return AgentResult(
             session=self._session,
@@ -140,6 +141,7 @@ class DemoParser(EventParser[_Event]):
             questions=parse_questions(self._result.text),
             usage=Usage(**dict(tokens)) if tokens else None,
             cost_usd=0.0,
+            worked=True,
         )
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:

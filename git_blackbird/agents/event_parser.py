@@ -131,6 +131,7 @@ class EventParser(ABC, Generic[E]):
             questions=questions,
             notes=tuple(filter(None, notes)),
             blocked=None if self._reviews else reading.blocked,
+            worked=reading.worked or (reading.usage is not None and reading.usage.output_tokens > 0),
         )
 
     @property

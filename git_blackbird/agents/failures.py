@@ -51,7 +51,9 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
         (
             "you've (?:hit|reached) your",
             r"\b(?:usage|spend|credit|session|hour|weekly|fast) limit",
-            "out of (?:usage )?credits",
+            "out of (?:extra )?(?:usage|credits)",
+            "requires usage credits",
+            "rate limit reached",
             "credit balance is too low",
             "quota exceeded",
             "exceeded your current quota",
@@ -68,6 +70,15 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
             "model .{1,120} does not exist",
             "model is not supported when using",
             "model_not_found",
+        ),
+    ),
+    (
+        AgentFailure.REFUSED,
+        (
+            "invalid (?:json )?schema",
+            "unsupported (?:value|parameter):",
+            r"does not support .{0,40}\b(?:parameter|effort|thinking|reasoning)\b",
+            r"\b(?:effort|thinking|reasoning)\b.{0,40} (?:is )?not supported",
         ),
     ),
     (
@@ -95,6 +106,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
             "missing environment variable",
             "no codex credentials were found",
             "organization has been disabled",
+            "token (?:has |is )?expired",
         ),
     ),
     (
@@ -122,6 +134,8 @@ _HINTS = {
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
     AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
     AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",
+    AgentFailure.REFUSED: "`git blackbird agent {name}` shows how it is started; fix that",
+    AgentFailure.CONTEXT_FULL: "divide {task} into smaller tasks, or start a new session: {restart}",
     AgentFailure.PROMPT_TOO_LONG: "shorten the prompt of {task}; if the conversation is too long: {restart}",
     AgentFailure.NOT_LOGGED_IN: "{login}",
     AgentFailure.OUTAGE: "the service behind {name} can't be reached or is overloaded: try again later",
@@ -207,8 +221,7 @@ def find_refused_start(exit_code: int | None, stderr: str, provider: ProviderHel
     if twice is not None:
         hint = f"take it out of {provider.name}.args, and set {provider.name}.{twice[1]} instead"
         return FailureMatch(AgentFailure.REFUSED, f"--{twice[1]} is always given: {hint}")
-    command = f"git blackbird agent {provider.name}"
-    return FailureMatch(AgentFailure.REFUSED, f"`{command}` shows how it is started; fix that")
+    return failure_hint(AgentFailure.REFUSED, line, provider)
 
 
 def error_line(stderr: str) -> str:

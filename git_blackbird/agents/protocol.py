@@ -120,6 +120,11 @@ class Agent(Protocol):
     leftover_dirs: tuple[str, ...]
 
     @property
+    def model(self) -> str | None:
+        """The model that it is configured to use; None for its own choice."""
+        ...
+
+    @property
     def rights(self) -> Rights | None:
         """Its rights as configured; None if it can only edit the worktree."""
         ...

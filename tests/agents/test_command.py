@@ -28,7 +28,7 @@ def run(stage: Stage, text: str, *, resume: bool = False) -> AgentResult:
 
 def test_it_gets_the_context_pack_as_one_line_of_json(stage: Stage) -> None:
     reading = run(stage, 'cat > got.json; echo "$BLACKBIRD_SESSION_ID ${BLACKBIRD_RESUME-none}"')
-    assert reading == AgentResult(succeeded=True, session=SESSION, final_text=f"{SESSION} none")
+    assert reading == AgentResult(succeeded=True, session=SESSION, final_text=f"{SESSION} none", worked=True)
     told = (stage.tree / "got.json").read_bytes()
     assert told.endswith(b"}\n")
     assert told.count(b"\n") == 1

@@ -56,6 +56,7 @@ def test_everything_agrees_on_success() -> None:
         usage=Usage(input_tokens=60, output_tokens=4, cached_tokens=30),
         cost_usd=0.5,
         raw_totals={"total_cost_usd": 0.5},
+        worked=True,
     )
 
 

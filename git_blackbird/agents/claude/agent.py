@@ -90,6 +90,11 @@ class ClaudeAgent:
         self._settings = config.claude
 
     @property
+    def model(self) -> str | None:
+        """The configured model."""
+        return self._settings.model or None
+
+    @property
     def rights(self) -> Rights | None:
         """More than editing, unless its permission mode denies the rest and no argument changes that."""
         settings = self._settings

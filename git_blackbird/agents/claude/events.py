@@ -11,6 +11,7 @@ from git_blackbird.agents.event_parser import Line
 from git_blackbird.model.base.lenient import (
     Amount,
     Count,
+    ErrorText,
     Fallback,
     Flag,
     Lenient,
@@ -74,11 +75,25 @@ class Message(Lenient):
 
 
 class MessageEvent(Lenient):
-    """A block of a message of the model or a subagent, or the results of its tool calls."""
+    """A block of a message of the model or a subagent, or the results of its tool calls.
+
+    A message of the program itself may say by ``error`` what kind of error it reports.
+    """
 
     type: Literal["assistant", "user"]
     message: Part[Message]
     parent_tool_use_id: Text
+    error: Text
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the program itself wrote it, in place of a model."""
+        return self.message.model == "<synthetic>"
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return "\n".join(block.text for block in self.message.content if block.type == "text" and block.text)
 
 
 class StreamEvent(Lenient):
@@ -121,6 +136,14 @@ class System(Lenient):
     subagent_type: Text
 
 
+class ErrorEvent(Lenient):
+    """An error of the model's server, as it sent it."""
+
+    type: Literal["error"]
+    message: Text
+    error: ErrorText
+
+
 class Denial(Lenient):
     """A tool call that was denied."""
 
@@ -156,7 +179,7 @@ class Result(Lenient):
     model_usage_since_last_result: Annotated[dict[str, Valid[ModelUsage]] | None, Fallback(None)]
 
 
-Event = Annotated[MessageEvent | StreamEvent | System | Result, Field(discriminator="type")]
+Event = Annotated[MessageEvent | StreamEvent | System | ErrorEvent | Result, Field(discriminator="type")]
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 
 

@@ -10,6 +10,7 @@ from git_blackbird.agents.claude.events import (
     EVENTS,
     BackgroundTasks,
     Block,
+    ErrorEvent,
     Event,
     LiveUsage,
     Message,
@@ -78,6 +79,11 @@ class ClaudeProgress:
                     why = _first_line(block) or "failed"
                     yield Progress(ProgressKind.NOTE, clean_line(f"{why}: {call}" if call else why))
 
+    def of_error(self, message: str) -> Iterator[Progress]:
+        """Report an error of the model's server."""
+        if text := clean_line(message):
+            yield Progress(ProgressKind.NOTE, text)
+
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
         subject = clean_line(inside(value, self._tops) if name in _PATHS else value)
@@ -107,7 +113,7 @@ class LastMessage:
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
-    if event.message.model == "<synthetic>":  # the program itself
+    if event.is_synthetic:
         return Progress(ProgressKind.NOTE, clean_line(text))
     if event.parent_tool_use_id:
         return Progress(ProgressKind.NOTE, clean_line(f"a subagent says: {text}"))
@@ -149,7 +155,17 @@ _STATUS_REFUSALS = {
     413: AgentFailure.PROMPT_TOO_LONG,
     429: AgentFailure.USAGE_LIMIT,
 }
-_TOO_LONG_REASONS = frozenset({"prompt_too_long", "blocking_limit"})
+_REASON_REFUSALS = {
+    "prompt_too_long": AgentFailure.PROMPT_TOO_LONG,
+    "blocking_limit": AgentFailure.PROMPT_TOO_LONG,
+    "rapid_refill_breaker": AgentFailure.CONTEXT_FULL,
+}
+_KIND_REFUSALS = {
+    "authentication_failed": AgentFailure.NOT_LOGGED_IN,
+    "billing_error": AgentFailure.USAGE_LIMIT,
+    "rate_limit": AgentFailure.USAGE_LIMIT,
+    "server_error": AgentFailure.OUTAGE,
+}
 _FIRST_SIGNAL_STATUS = 128
 _MAX_DENIALS = 1000
 
@@ -176,6 +192,9 @@ class ClaudeParser(EventParser[Event]):
         self._denials: dict[str, str] = {}
         self._conversed = False
         self._remarks = Remarks()
+        self._worked = False
+        # The program's own words of an error that no message of a model has followed, and its kind.
+        self._own_words = self._own_kind = ""
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
@@ -201,6 +220,7 @@ class ClaudeParser(EventParser[Event]):
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
             notes=tuple(self._remarks.texts),
+            worked=self._worked,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:
@@ -213,7 +233,10 @@ class ClaudeParser(EventParser[Event]):
                 self._conversed = True
                 yield from self._steps.of_answers(event)
             case StreamEvent():
-                self._conversed = True
+                self._conversed = self._worked = True
+            case ErrorEvent():
+                self._own_words, self._own_kind = event.error or event.message, ""
+                yield from self._steps.of_error(self._own_words)
             case System(subtype="init"):
                 self._named = event.session_id
                 self._in_turn = True
@@ -227,8 +250,10 @@ class ClaudeParser(EventParser[Event]):
 
     def _take_message(self, event: MessageEvent) -> Iterator[Progress]:
         self._conversed = True
+        self._worked = self._worked or not event.is_synthetic
         if not event.parent_tool_use_id:
             self._in_turn = True
+            self._note_author(event)
             self._last_message.take(event.message)
         changed = self._live_usage.take_message(event.message)
         steps = self._steps.of_message(event)
@@ -237,17 +262,26 @@ class ClaudeParser(EventParser[Event]):
             yield replace(first, usage=self._live_usage.usage)
         yield from steps
 
+    def _note_author(self, event: MessageEvent) -> None:
+        """Tell the words of the program itself from those of a model."""
+        if not event.is_synthetic:
+            self._own_words = self._own_kind = ""
+        elif event.error or event.text:
+            self._own_words, self._own_kind = event.text, event.error
+
     def _end(self, result: Result) -> Iterator[Progress]:
         """Store a result: all of them count for usage."""
         text = result.result or self._last_message.text
         asked = self._take_denials(result)
+        has_failed = self._has_failed(result)
+        self._worked = self._worked or not has_failed
         self._turns.take(
             Turn(
                 result,
                 text,
                 parse_questions(text) or asked,
                 is_woken(result.origin),
-                has_failed=result.is_error is not False or result.subtype != "success",
+                has_failed=has_failed,
             )
         )
         if self._wants_object and result.structured_output is not None:
@@ -283,12 +317,12 @@ class ClaudeParser(EventParser[Event]):
         return (self._result.session_id or None) if self._result and has_succeeded else None
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
-        result, message = self._result, error_line(stderr_tail)
+        result, message = self._result, self._words or error_line(stderr_tail)
         reason = f": {message}" if message else ""
         if result is None:
             return f"{exit_text(exit_code)} without a result{reason}"
-        if result.is_error is not False or result.subtype != "success":
-            return _error_of(result)
+        if self._has_failed(result):
+            return _error_of(result, self._words)
         if self._in_turn or exit_code != 0:
             when = "in the middle of a later turn" if self._in_turn else "after a result that says success"
             return f"{exit_text(exit_code)} {when}{reason}"
@@ -299,9 +333,14 @@ class ClaudeParser(EventParser[Event]):
             return "answered in prose, not in the required format"
         return None
 
+    def _has_failed(self, result: Result) -> bool:
+        return result.is_error is not False or result.subtype != "success" or bool(self._own_kind)
+
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         if self._result is not None and not self._in_turn:
             return self._refused_result(self._result)
+        if self._words:
+            return self._refused_in(self._words, 0)
         if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
             return None
         # Once it works, other programs may write to its standard error as well.
@@ -310,17 +349,26 @@ class ClaudeParser(EventParser[Event]):
 
     def _refused_result(self, result: Result) -> FailureMatch | None:
         # Without an error of the program, the text comes from the model.
-        if result.is_error is not True:
+        if result.is_error is not True and not self._own_kind:
             return None
-        message = _error_of(result)
-        if result.terminal_reason in _TOO_LONG_REASONS:
-            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._provider)
+        message = _error_of(result, self._words)
+        refusal = _REASON_REFUSALS.get(result.terminal_reason)
+        if refusal is not None:
+            return failure_hint(refusal, message, self._provider)
+        return self._refused_in(message, result.api_error_status)
+
+    def _refused_in(self, message: str, status: int) -> FailureMatch | None:
+        """Recognize a refusal in the program's words, or else by the status or the kind of the error."""
         failure = match_failure(message, self._provider)
         if failure is not None:
             return failure
-        status = result.api_error_status
         refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
+        refusal = refusal or _KIND_REFUSALS.get(self._own_kind)
         return failure_hint(refusal, message, self._provider) if refusal else None
+
+    @property
+    def _words(self) -> str:
+        return clean_line(self._own_words, 1000) or self._own_kind
 
     def _blocked(self) -> str | None:
         denied = list(filter(None, self._denials.values()))
@@ -331,6 +379,6 @@ class ClaudeParser(EventParser[Event]):
         return clean_line(f"{calls} denied: {', '.join(names)}")
 
 
-def _error_of(result: Result) -> str:
+def _error_of(result: Result, own_words: str) -> str:
     text = "; ".join(filter(None, result.errors)) or result.result
-    return clean_line(text, 1000) or result.subtype or "a result without success"
+    return clean_line(text, 1000) or own_words or result.subtype or "a result without success"

@@ -57,6 +57,11 @@ class CodexAgent:
         self._settings = config.codex
 
     @property
+    def model(self) -> str | None:
+        """The configured model."""
+        return self._settings.model or None
+
+    @property
     def rights(self) -> Rights | None:
         """More than editing, without its sandbox or with arguments that may allow it."""
         settings = self._settings

@@ -13,7 +13,17 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.turns import Turn, Turns
 from git_blackbird.messages.incoming.questions import parse_questions
-from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Part, Several, Text, Valid
+from git_blackbird.model.base.lenient import (
+    Count,
+    ErrorText,
+    Fallback,
+    Flag,
+    Lenient,
+    Part,
+    Several,
+    Text,
+    Valid,
+)
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -111,13 +121,14 @@ class TurnEvent(Lenient):
 
     type: Literal["turn.started", "turn.completed", "turn.failed"]
     usage: Part[ThreadUsage]
-    error: Part[ErrorMessage]
+    error: ErrorText
 
 
 class ErrorEvent(ErrorMessage):
     """An error after which the turn may go on."""
 
     type: Literal["error"]
+    error: ErrorText
 
 
 Event = Annotated[ThreadStarted | ItemEvent | TurnEvent | ErrorEvent, Field(discriminator="type")]
@@ -264,6 +275,7 @@ _SANDBOX_HINT = (
     " git config blackbird.codex.sandbox danger-full-access"
 )
 _REVIEW_HINT = "its reviews need that sandbox: review with another agent"
+_SAYS_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 
@@ -286,7 +298,10 @@ class CodexParser(EventParser[Event]):
         self._totals: dict[str, float] = {}
         self._remarks: list[str] = []
         self._no_sandbox = ""
-        self._worked = False
+        # Whether a command or an edit went through, and whether a model did anything at all.
+        self._worked = self._has_items = False
+        # The last error event, unless the turn went on after it.
+        self._last_error = ""
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         # A thread whose first turn never began may not have been saved.
@@ -302,6 +317,7 @@ class CodexParser(EventParser[Event]):
             notes=tuple(self._remarks),
             blocked=_blocked(stderr_tail),
             is_cut=self._lines.too_long > self._skipped_lines,
+            worked=self._has_items,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:
@@ -319,22 +335,29 @@ class CodexParser(EventParser[Event]):
                 self._began = True
                 yield from self._end(event)
             case ErrorEvent():
-                message = clean_line(unwrap(event.message))
-                if message:
-                    yield Progress(ProgressKind.NOTE, message)
+                self._last_error = clean_line(unwrap(event.message or event.error), 1000)
+                yield from _step(ProgressKind.NOTE, self._last_error)
 
     def _end(self, event: TurnEvent) -> Iterator[Progress]:
         self._in_turn = event.type == "turn.started"
         if event.type == "turn.completed":
             self._turns.take(Turn(None, self._text, parse_questions(self._text)))
+            self._last_error = ""
             self._totals = _totals(event.usage)
             if self._totals:
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
-            self._turns.take(Turn(unwrap(event.error.message), self._text, has_failed=True))
+            self._turns.take(Turn(self._words_of(event), self._text, has_failed=True))
         if not self._in_turn:
             self._text = ""
             yield from waiting_for(self.remaining_work)
+
+    def _words_of(self, failed: TurnEvent) -> str:
+        """Return why a turn failed; an error event before may have the reason."""
+        text = clean_line(unwrap(failed.error), 1000)
+        return (
+            text if text and self._last_error in text else "; ".join(filter(None, (text, self._last_error)))
+        )
 
     def _note_work(self, item: Item) -> None:
         if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
@@ -362,6 +385,8 @@ class CodexParser(EventParser[Event]):
                 self._remarks += [text] if text not in self._remarks else []
 
     def _remember(self, item: Item) -> None:
+        if item.type and item.type != "error":
+            self._has_items, self._last_error = True, ""
         match item.type:
             case "agent_message":
                 self._text = item.text
@@ -380,11 +405,13 @@ class CodexParser(EventParser[Event]):
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         if self._failure is not None:
             return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
-        if not self._completed:
-            message = _REQUEST.sub("", error_line(stderr_tail))
-            return f"{exit_text(exit_code)} before the end of the turn" + (f": {message}" if message else "")
-        if exit_code != 0:
-            return f"{exit_text(exit_code)} after a turn that was completed"
+        words = self._words(stderr_tail)
+        reason = f": {words}" if words else ""
+        if not self._completed or exit_code != 0:
+            when = "after a turn that was completed" if self._completed else "before the end of the turn"
+            return f"{exit_text(exit_code)} {when}{reason}"
+        if self._is_empty and _SAYS_ERROR.search(error_line(stderr_tail)):
+            return words
         if self._has_no_sandbox:
             return f"its sandbox cannot be set up here: {self._no_sandbox}"
         if self._is_other_thread:
@@ -404,9 +431,20 @@ class CodexParser(EventParser[Event]):
             return match_failure(self._failure, self._provider)
         if self._completed and self._has_no_sandbox:
             return FailureMatch(AgentFailure.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
-        if self._completed or exit_code is None or exit_code <= 0:
+        if self._last_error:
+            return match_failure(self._last_error, self._provider)
+        if exit_code is None or (exit_code <= 0 and not self._is_empty):
             return None
         return self._find_refusal(error_line(stderr_tail), exit_code, stderr_tail)
+
+    def _words(self, stderr_tail: str) -> str:
+        """Return the program's own words of an error, from whichever line has them."""
+        return self._last_error or _REQUEST.sub("", error_line(stderr_tail))
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether the turn was completed though no model did anything in it."""
+        return self._completed and not self._has_items and not any(self._totals.values())
 
     def _usage(self) -> Usage | None:
         """Return the tokens of this run alone: the program counts a thread over its resumes."""

@@ -7,7 +7,7 @@ pydantic's parser: no Python runs for them, and unknown fields are not built.
 import re
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
 # More than any counter of a real program; anything larger is invalid.
@@ -54,6 +54,14 @@ Flag = Annotated[bool | None, Fallback(None)]
 Count = Annotated[int, Field(ge=0, le=_MAX_COUNT), Fallback(0)]
 _Finite = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Amount = Annotated[_Finite | None, Fallback(None)]
+
+
+def _message_of(error: Any) -> Any:
+    return error.get("message") if isinstance(error, dict) else error
+
+
+ErrorText = Annotated[str, BeforeValidator(_message_of), Fallback("")]
+"""The message of an error, which is that text alone or an object that has it."""
 
 STRICT = ConfigDict(strict=True, frozen=True)
 _COUNTERS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Valid[_Finite]], config=STRICT)

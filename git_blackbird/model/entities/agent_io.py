@@ -30,6 +30,9 @@ class ProgressKind(StrEnum):
     SPENDS = "spends"
 
 
+_WORK = frozenset(ProgressKind) - {ProgressKind.NOTE, ProgressKind.SPENDS}
+
+
 @dataclass(frozen=True)
 class Progress:
     """One readable step of an agent's output.
@@ -43,9 +46,14 @@ class Progress:
     usage: Usage | None = None
     cost_usd: float | None = None
 
+    @property
+    def shows_work(self) -> bool:
+        """Whether a model, or a command, is known to be at work by this step."""
+        return self.kind in _WORK or (self.usage is not None and self.usage.output_tokens > 0)
+
 
 class AgentFailure(StrEnum):
-    """Why an agent could not work at all; this does not count as a failure of the task."""
+    """Why an agent could not work; unless it ``is_of_task`` this does not count as a failure of the task."""
 
     MISSING = "missing"
     NOT_LOGGED_IN = "not_logged_in"
@@ -53,11 +61,17 @@ class AgentFailure(StrEnum):
     FORBIDDEN = "forbidden"
     UNKNOWN_MODEL = "unknown_model"
     PROMPT_TOO_LONG = "prompt_too_long"
+    CONTEXT_FULL = "context_full"
     OUTAGE = "outage"
     SESSION_UNKNOWN = "session_unknown"
     SESSION_BUSY = "session_busy"
     TOO_OLD = "too_old"
     REFUSED = "refused"
+
+    @property
+    def is_of_task(self) -> bool:
+        """Whether it refused this prompt or conversation alone, so that the task has failed."""
+        return self in {AgentFailure.PROMPT_TOO_LONG, AgentFailure.CONTEXT_FULL}
 
 
 WOKEN_MARK = "[later, woken by a background command, a subagent or a notification]"
@@ -71,7 +85,8 @@ class AgentResult:
     the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
     then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
-    ``woken_texts`` are what the agent said later, when its own work in the background had ended.
+    ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
+    a model has said or done something.
     """
 
     succeeded: bool = False
@@ -87,6 +102,7 @@ class AgentResult:
     notes: tuple[str, ...] = ()
     blocked: str | None = None
     is_cut: bool = False
+    worked: bool = False
     woken_texts: tuple[str, ...] = ()
 
     @property

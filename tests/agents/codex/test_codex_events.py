@@ -72,6 +72,7 @@ def test_everything_agrees_on_success() -> None:
         usage=Usage(input_tokens=300, output_tokens=60, cached_tokens=30),
         cost_usd=None,
         raw_totals=TOTALS,
+        worked=True,
     )
 
 
