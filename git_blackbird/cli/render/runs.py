@@ -166,6 +166,7 @@ _ENDS = {
     TerminalReason.SESSION_LOST: "its session was lost",
     TerminalReason.WORKER_LOST: "its worker was lost",
     TerminalReason.NOT_STARTED: "its agent was not started",
+    TerminalReason.WITHOUT_WORK: "no model had done anything",
 }
 
 

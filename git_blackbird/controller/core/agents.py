@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
@@ -20,7 +21,17 @@ from git_blackbird.model.entities.cli_hints import (
 )
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run, RunStatus, RunType
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    CallScope,
+    ContinueRun,
+    NextAction,
+    ReviewChange,
+    ReviewParent,
+    SendFeedback,
+    StartTask,
+)
+from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState, parents_to_review
 
 _SOURCES = {RunType.SPEC_REVIEW: Source.SPEC, RunType.CODE_REVIEW: Source.CODE}
@@ -36,6 +47,28 @@ _OTHER_REVIEWERS = (
 def chosen_agent(workspace: Workspace) -> Agent:
     """Return the agent that new runs start with."""
     return load_agent(workspace.config.agent, workspace.config)
+
+
+def model_of(agent: Agent) -> AgentModel:
+    """Return the agent with its model, which together may refuse to work."""
+    return AgentModel(agent.name, agent.model)
+
+
+def models_of(workspace: Workspace, action: NextAction) -> frozenset[AgentModel]:
+    """Return the agents that an action starts, with their models; none that cannot be known."""
+    match action:
+        case StartTask() | ReviewParent():
+            find = [partial(chosen_agent, workspace)]
+        case ApplyChangeRequest() | ContinueRun() | SendFeedback():
+            find = [partial(find_agent_for_run, workspace, action.run)]
+        case ReviewChange():
+            find = [partial(reviewer_of, workspace, source) for source in Source]
+        case _:
+            return frozenset()
+    try:
+        return frozenset(model_of(each()) for each in find)
+    except RequestError:  # its handler says so
+        return frozenset()
 
 
 def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.agents import (
     chosen_agent,
     find_agent_for_run,
+    model_of,
     offering,
     probe,
     require_session_name,
@@ -27,6 +29,7 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
+from git_blackbird.controller.engine.empty_starts import EmptyStarts
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     agent_refused_stop,
@@ -37,6 +40,7 @@ from git_blackbird.controller.engine.stops import (
 )
 from git_blackbird.controller.runs.agent_process import OtherMachines, RunContext
 from git_blackbird.controller.runs.check_slots import CheckSlots
+from git_blackbird.controller.runs.finish import count_as_failure
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.missing_files import name_missing_files
 from git_blackbird.controller.runs.task_run import name_left_out, run_task
@@ -87,6 +91,7 @@ class Engine:
         self.not_set_up: dict[TaskId, SetupError] = {}
         # Where agents start that work on tasks; None for this machine.
         self.elsewhere: OtherMachines | None = None
+        self.empty_starts = EmptyStarts()
         # Several tasks that start at once ask one after the other, and the first answer is for all.
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
@@ -116,14 +121,19 @@ class Engine:
         """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
         if agent.name not in self._versions:
             self._versions[agent.name] = probe(self.workspace, agent)
-        return RunContext(self.workspace, agent, self._versions[agent.name], self.ui, self._left_out)
+        return self._new_context(agent, self._versions[agent.name])
 
     def _context_of_work(self, agent: Agent) -> RunContext:
         """Return the context of work on a task by this agent. Raises AgentUnavailableError."""
         if self.elsewhere is None:
             return self.context_of(agent)
-        version = self.elsewhere.version_of(agent.name)
-        return RunContext(self.workspace, agent, version, self.ui, self._left_out, elsewhere=self.elsewhere)
+        return replace(
+            self._new_context(agent, self.elsewhere.version_of(agent.name)), elsewhere=self.elsewhere
+        )
+
+    def _new_context(self, agent: Agent, version: str) -> RunContext:
+        see_work = partial(self.empty_starts.see_work, model_of(agent))
+        return RunContext(self.workspace, agent, version, self.ui, self._left_out, on_work=see_work)
 
     def contexts_of_reviewers(self) -> dict[Source, RunContext]:
         """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
@@ -168,6 +178,11 @@ class Engine:
         run = None if placed is None else await self._run_there(*placed)
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
+        self.empty_starts.note_end(model_of(agent), run)
+        if run.terminal_reason is TerminalReason.WITHOUT_WORK:
+            gated = self.workspace.config.execution.stop_after_each_task or instruction.gated
+            self.empty_starts.hold(task_id, partial(self._count_as_failure, run, gated=gated))
+            return None
         return self.stop_after_run(run, instruction.resumes)
 
     async def _run_there(self, context: RunContext, instruction: Instruction) -> Run | None:
@@ -275,6 +290,17 @@ class Engine:
         elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
             warn(self.ui, " ".join(render_rights(question)))
             save_agreement(paths, AgreementKind.TOLD, _digest(question))
+
+    def charge_failures(self) -> list[Stop | None]:
+        """Let the starts without work that are no refusal of their agent be the failures of their tasks.
+
+        Return the stop of each, if it has one.
+        """
+        return [charge() for charge in self.empty_starts.take_charges()]
+
+    def _count_as_failure(self, run: Run, *, gated: bool) -> None:
+        count_as_failure(self.workspace, run, gated=gated)
+        inform(self.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that the end of a run means.

@@ -7,10 +7,10 @@ from functools import partial
 from typing import assert_never
 
 from git_blackbird import trace
-from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.guards import require_planned
-from git_blackbird.controller.core.ui import UserInterface, inform
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.check import check_change
@@ -32,6 +32,7 @@ from git_blackbird.controller.engine.recovery import look_again, recover
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
+    agent_stopped_stop,
     interrupted_stop,
     not_started_stop,
     notify_paused,
@@ -45,6 +46,7 @@ from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.controller.runs.places import remove_landed
 from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
@@ -123,6 +125,8 @@ class Loop:
             stop = await self._turn(recover, self._begin)
             while stop is None:
                 stop = await self._turn(look_again, self._next)
+            if stop.reason is not StopReason.INTERRUPTED:
+                stop = self._judged(stop)
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
         finally:
@@ -133,6 +137,17 @@ class Loop:
         stop = stop.with_options(workspace.call_options)
         engine.ui.end(stop, state)
         return stop
+
+    def _judged(self, stop: Stop) -> Stop:
+        """Settle whose fault the starts without work were; return the stop whose exit code comes first."""
+        engine, order = self._engine, list(StopReason)
+        engine.charge_failures()
+        refusals = [agent_stopped_stop(self._workspace, runs) for runs in engine.empty_starts.refused]
+        first = min((stop, *refusals), key=lambda each: order.index(each.reason))
+        for refusal in refusals:
+            if refusal is not first:
+                warn(engine.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
+        return first
 
     async def _turn(self, look: _Look, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
         engine = self._engine
@@ -181,6 +196,8 @@ class Loop:
         if self._workspace.config.execution.jobs > 1:
             return await Scheduler(self._engine, self._choose, perform, self._look).run(state)
         action, state = self._choose(state, self._engine.scope)
+        if isinstance(action, ParentReviewRequired | Idle) and (stops := self._engine.charge_failures()):
+            return next(filter(None, stops), None)
         return await perform(self._engine, action, state)
 
     async def _look(self, scope: CallScope) -> PlanState | None:
@@ -192,6 +209,10 @@ class Loop:
 
         Where nothing else is left to do without a person it lands all the same.
         """
+        starts = self._engine.empty_starts
+        scope = replace(scope, busy=scope.busy | starts.held)
+        if starts.stopped and model_of(chosen_agent(self._workspace)) in starts.stopped:
+            scope = replace(scope, starts_left=0)
         action, state = first = self._holding(state, scope)
         while isinstance(action, LandChange) and waits_for(self._workspace, state, action.run) is not None:
             scope = replace(scope, busy=scope.busy | {action.task.id})
@@ -206,14 +227,21 @@ class Loop:
         return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
 
     def _holding(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
-        """Return the next action that holds with every record of its task, and the state with these."""
+        """Return the next action that holds with every record of its task, and the state with these.
+
+        What needs an agent that refuses every task is none.
+        """
+        stopped = self._engine.empty_starts.stopped
         action = next_action(state, scope)
         while not isinstance(action, ParentReviewRequired | Idle):
             task_id = action.task.id
-            if state.history(task_id).is_whole:
+            if stopped and stopped & models_of(self._workspace, action):
+                scope = replace(scope, busy=scope.busy | {task_id})
+            elif state.history(task_id).is_whole:
                 break
-            whole = self._workspace.store.records.history(task_id)
-            state = replace(state, histories={**state.histories, task_id: whole})
+            else:
+                whole = self._workspace.store.records.history(task_id)
+                state = replace(state, histories={**state.histories, task_id: whole})
             action = next_action(state, scope)
         return action, state
 
@@ -272,12 +300,20 @@ def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
         text = "; ".join(error.message for error in engine.not_set_up.values())
         stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:
-        steps = tuple(task_command("runs", task_id) for task_id in failed)
-        stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
+        text = f"failed: {', '.join(failed)}"
+        stop = Stop(StopReason.FAILED, text, tuple(_steps_after_failures(state, failed)))
     elif stop is None:
         next_steps = tuple(_next_steps(engine.scope, state))
         stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
     return replace(stop, blocked=action.blocked)
+
+
+def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
+    for task_id in failed:
+        run = state.latest(task_id)
+        if run is not None and run.way_out is not None:
+            yield run.way_out
+        yield task_command("runs", task_id)
 
 
 def _completed_text(state: PlanState) -> str:

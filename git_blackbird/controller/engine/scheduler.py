@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird import trace
+from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import (
@@ -34,6 +35,7 @@ from git_blackbird.model.rules.next_action import (
     SendFeedback,
     StartTask,
 )
+from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -51,11 +53,15 @@ _OPEN = frozenset({StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
 
 @dataclass(frozen=True)
 class _Job:
-    """An action that is being performed, what it holds, and the agent that it needs if that is known."""
+    """An action that is being performed, what it holds, and the agent that it needs if that is known.
+
+    ``models`` are all agents that it starts.
+    """
 
     task_id: TaskId
     holds: frozenset[str]
     agent: _AgentPlace | None
+    models: frozenset[AgentModel]
 
 
 class Scheduler:
@@ -81,10 +87,12 @@ class Scheduler:
         """Return how the call ends. Raises BlackbirdError where something about a task could not go on."""
         try:
             while True:
+                self._engine.empty_starts.seen_at_work.clear()
                 last = await self._begin(state)
-                if not self._jobs:
+                if not self._jobs and (last is None or not self._charge_failures()):
                     return await self._end(last, state)
-                await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
+                if self._jobs:
+                    await self._wait()
                 self._collect()
                 # What an interrupt leaves is looked at once all have ended.
                 state = await self._look(replace(self._engine.scope, busy=self._busy)) or state
@@ -93,6 +101,20 @@ class Scheduler:
             for job in self._jobs:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    async def _wait(self) -> None:
+        """Wait until an action has ended, or an agent in doubt is seen at work."""
+        seen = asyncio.ensure_future(self._engine.empty_starts.seen_at_work.wait())
+        try:
+            await asyncio.wait({*self._jobs, seen}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            seen.cancel()
+
+    def _charge_failures(self) -> bool:
+        """Make what no agent refused the failures of its tasks; return whether something was."""
+        stops = self._engine.charge_failures()
+        self._stops += filter(None, stops)
+        return bool(stops)
 
     @property
     def _busy(self) -> frozenset[TaskId]:
@@ -106,12 +128,13 @@ class Scheduler:
             if isinstance(action, Idle | ParentReviewRequired):
                 return action
             task_id, holds, agent = action.task.id, _holds(action), self._agent_of(action)
-            if not self._has_room(holds) or agent in self._gone:
+            models = models_of(self._engine.workspace, action)
+            if not self._has_room(holds) or agent in self._gone or not self._may_begin(models):
                 waiting |= {task_id}
                 continue
             trace.event("begin", type(action).__name__, task_id)
             job = asyncio.create_task(self._perform(self._engine, action, state))
-            self._jobs[job] = _Job(task_id, holds, agent)
+            self._jobs[job] = _Job(task_id, holds, agent, models)
             # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
             await asyncio.sleep(0)
         return None
@@ -122,7 +145,9 @@ class Scheduler:
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
         # What starts would begin with half a change.
-        if pending >= most or state.half_written or not self._has_room(frozenset({_AGENT})):
+        chosen = frozenset({model_of(chosen_agent(self._engine.workspace))})
+        may_begin = self._has_room(frozenset({_AGENT})) and self._may_begin(chosen)
+        if pending >= most or state.half_written or not may_begin:
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})
@@ -135,6 +160,10 @@ class Scheduler:
                 return action.run.provider, action.run.worker
             case _:
                 return None
+
+    def _may_begin(self, models: frozenset[AgentModel]) -> bool:
+        at_work = frozenset[AgentModel]().union(*(job.models for job in self._jobs.values()))
+        return not models & self._engine.empty_starts.doubted & at_work
 
     def _has_room(self, holds: frozenset[str]) -> bool:
         held = Counter(each for job in self._jobs.values() for each in job.holds)

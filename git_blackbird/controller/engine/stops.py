@@ -109,6 +109,20 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     )
 
 
+def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
+    """Return the stop where an agent refused several tasks, by these runs, in words that are not known."""
+    run = refused[-1]
+    names = ", ".join(dict.fromkeys(each.task_id for each in refused))
+    shows = f"`git blackbird agent {run.provider}` shows how it is started; fix that"
+    return Stop(
+        StopReason.AGENT_UNAVAILABLE,
+        f"{run.provider} refuses every task: {clean_line(run.error or 'it said nothing', 200)};"
+        f" {names} are unchanged and can be run again",
+        (run.way_out or shows, EXECUTE, go_on_without(workspace, run)),
+        run.task_id,
+    )
+
+
 def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
     """Return the stop after an interrupt."""
     return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)

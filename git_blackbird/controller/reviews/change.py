@@ -60,7 +60,9 @@ from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _TRIES = 2
-_NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
+_NOT_TRIED_AGAIN = frozenset(
+    {TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
+)
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ async def _review_side(
             transaction.save_run(closed)
         keep_logs(workspace, closed)
         context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
-        if result is not None or closed.terminal_reason in _NOT_TRIED_AGAIN:
+        is_refused = ended.reading.refusal is not None or closed.terminal_reason in _NOT_TRIED_AGAIN
+        if result is not None or is_refused:
             break
         fault = closed.error
     return closed

@@ -103,8 +103,10 @@ def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> 
     has_answered = ended.cause in _LIMITS and reading.succeeded
     if ended.cause is not ExitCause.EXITED and not has_answered:
         return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
-    if reading.refusal is not None:
+    if reading.refusal is not None and not reading.refusal.is_of_task:
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
+    if reading.error and not reading.worked and reading.refusal is None:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK), None
     if reading.succeeded and not reading.is_cut:
         try:
             return RunOutcome(RunStatus.SUCCESS), parse(reading)

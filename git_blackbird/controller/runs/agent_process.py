@@ -158,7 +158,8 @@ class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
-    run is the first there, ``worktree_base_at`` when that was taken. ``begins`` is the snapshot that it
+    run is the first there, ``worktree_base_at`` when that was taken. ``on_work`` is called whenever the agent
+    is seen at work. ``begins`` is the snapshot that it
     begins with, where that needs no look. ``variables`` are what its agent is given beside the usual ones.
     ``elsewhere`` are the machines on which it starts, None for this one.
     """
@@ -173,6 +174,7 @@ class RunContext:
     begins: Snapshot | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     elsewhere: OtherMachines | None = None
+    on_work: Callable[[], None] = lambda: None
 
 
 def log_bytes(workspace: Workspace) -> int:
@@ -285,13 +287,18 @@ async def follow_agent(
     run, ui = start.run, context.ui
     is_plain = not context.agent.abilities.prints_events
 
+    def show_step(step: Progress) -> None:
+        if step.shows_work:
+            context.on_work()
+        ui.notify(RunProgress(run.task_id, run.id, step))
+
     def show_output(data: bytes, stream: str, skipped: int) -> None:
         ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
 
     return await child.follow(
         context.agent.parser(start.request),
         limits_of(context.workspace, start.wall_seconds),
-        on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
+        on_progress=show_step,
         on_output=show_output if ui.wants_output else None,
         hurry=force_stop,
     )

@@ -46,6 +46,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     TruncatedBytes,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.events import Phase
 
 LIMIT_REASONS = {
@@ -81,7 +82,8 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
         )
     if ended.cause in LIMIT_REASONS and not reading.questions:
         return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
-    if reading.refusal is not None:
+    is_empty = reading.error is not None and not reading.questions and not worked
+    if reading.refusal is not None or is_empty:
         return _judge_refusal(reading, worked=worked)
     if reading.questions:
         return RunOutcome(RunStatus.WAITING_USER)
@@ -91,8 +93,13 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
 
 
 def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
+    if reading.refusal is None:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK, SUPERSEDED_BY_UNAVAILABLE)
     if reading.refusal is AgentFailure.SESSION_UNKNOWN:
         return RunOutcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, SUPERSEDED_BY_LOST_SESSION)
+    if reading.refusal.is_of_task:
+        # Its session cannot go on either: it would be refused again.
+        return RunOutcome(RunStatus.FAILED)
     if worked and reading.session is not None:
         return RunOutcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
     return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
@@ -116,11 +123,10 @@ def close_run(
         trees = snapshot_and_summarize(workspace, ui, run)
     except GitStoppedError as error:
         trees = RunFields(head_tree=None, review_summary=Summary(minimal=error.message))
-    summarized, usage = run.with_fields(trees), ended.reading.usage
+    summarized = run.with_fields(trees)
     changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
     changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
-    asked_model = usage is not None and usage.output_tokens > 0
-    outcome = _classify(ended, changed=changed, worked=changed or asked_model)
+    outcome = _classify(ended, changed=changed, worked=changed or ended.reading.worked)
     now = workspace.environment.timestamp()
     is_success = outcome.status is RunStatus.SUCCESS
     no_change = is_success and _changed_nothing(workspace, summarized)
@@ -148,6 +154,25 @@ def close_run(
         fields = fields.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_finished_run(workspace, ui, run, fields)
+
+
+def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
+    """Let a run that ended without work be its task's failure; ``gated``: a decision is due then.
+
+    Not where something else has become of the task since.
+    """
+    with workspace.transaction() as transaction:
+        state = transaction.state_of(run.task_id)
+        task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
+        latest = None if history.latest is None else history.latest.id
+        if task is None or latest != run.resumes or (latest is None and task.status is not Status.TODO):
+            return
+        landing = LandingState.DUE if run.worktree is not None else None
+        counting = RunFields(superseded_at=None, superseded_by=None, terminal_reason=None, landing=landing)
+        failed = (history.find(run.id) or run).with_fields(counting)
+        now = workspace.environment.timestamp()
+        transaction.save_run(failed.awaiting_decision(now) if gated else failed)
+        save_status(transaction, run.task_id)
 
 
 def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:

@@ -91,6 +91,7 @@ class TerminalReason(StrEnum):
     SESSION_LOST = "session_lost"
     WORKER_LOST = "worker_lost"
     NOT_STARTED = "not_started"
+    WITHOUT_WORK = "without_work"
 
 
 _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})

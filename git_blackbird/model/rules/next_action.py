@@ -1,7 +1,7 @@
 """The next action: one pure function of plan, records and the scope of the call."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -224,12 +224,25 @@ def _start(state: PlanState, call: CallScope) -> StartTask | None:
     unfinished = state.plan.unfinished_leaves()
     waiting = (task for task in unfinished if task.status == Status.TODO and call.covers(task.id))
     here = (task for task in waiting if task.id not in call.elsewhere)
-    ready = [*islice((task for task in here if may_start(state, task)), _CHOICES if call.busy else 1)]
+    startable = (task for task in here if may_start(state, task))
+    ready = [*islice(_refused_last(state, startable), _CHOICES if call.busy else 1)]
     at_work = (state.plan.tasks[task_id] for task_id in call.busy if task_id in state.plan.tasks)
     taken = frozenset[str]().union(*map(named_paths, at_work))
     apart = (task for task in ready if not overlaps(named_paths(task), taken))
     task = next(apart, None) or next(iter(ready), None)
     return None if task is None else StartTask(task)
+
+
+def _refused_last(state: PlanState, ready: Iterable[Task]) -> Iterator[Task]:
+    """Yield the tasks whose last start was without work after all others: it may have been their fault."""
+    refused: list[Task] = []
+    for task in ready:
+        newest = state.history(task.id).newest
+        if newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK:
+            refused.append(task)
+        else:
+            yield task
+    yield from refused
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:

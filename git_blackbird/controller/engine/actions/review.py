@@ -1,8 +1,10 @@
 """Review the change of a run by two reviewers, or a parent."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
-from git_blackbird.controller.core.agents import offering, require_reviewer
+from git_blackbird.controller.core.agents import model_of, offering, require_reviewer
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.engine.engine import Engine
@@ -22,7 +24,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
-from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
+from git_blackbird.model.rules.next_action import REVIEW_TRIES, ReviewChange, ReviewParent
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -54,15 +56,28 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         is_by_hand = task.id == engine.scope.review
         again = task_command("review run", task.id) if is_by_hand else EXECUTE
         return interrupted_stop("", again, task_id=task.id)
-    for side in sides.values():
-        if side.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(workspace, side)
-    if task_changed(workspace, request):
-        text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
-        warn(engine.ui, text, task.id)
-        return None
+    for source, side in sides.items():
+        if source not in request.finished:
+            engine.empty_starts.note_end(model_of(contexts[source].agent), side)
+    return _take_sides(engine, action, request, sides)
+
+
+def _take_sides(
+    engine: Engine, action: ReviewChange, request: ChangeReviewRequest, sides: Mapping[Source, Run]
+) -> Stop | None:
+    """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
+    ends = {side.terminal_reason: side for side in sides.values()}
+    if TerminalReason.AGENT_UNAVAILABLE in ends:
+        return agent_refused_stop(engine.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
     spec, code = sides[Source.SPEC], sides[Source.CODE]
     merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
+    if TerminalReason.WITHOUT_WORK in ends:
+        engine.empty_starts.hold(action.task.id, partial(_save, engine, action, request, merged))
+        return None
+    if task_changed(engine.workspace, request):
+        text = f"{action.task.id} was edited while it was reviewed: its change is reviewed again"
+        warn(engine.ui, text, action.task.id)
+        return None
     return _save(engine, action, request, merged)
 
 
@@ -98,10 +113,17 @@ async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) 
         return None
     if run is None:
         return interrupted_stop(f"before {parent.id} was reviewed")
+    engine.empty_starts.note_end(model_of(context.agent), run)
+    is_without_work = run.terminal_reason is TerminalReason.WITHOUT_WORK
     if run.parent_review_passed is None:
-        engine.scope = replace(engine.scope, tried=(*engine.scope.tried, parent.id))
+        # What was refused would be refused again.
+        tries = REVIEW_TRIES if is_without_work or run.way_out is not None else 1
+        engine.scope = replace(engine.scope, tried=(*engine.scope.tried, *[parent.id] * tries))
     elif parent.id == engine.scope.review:
         engine.scope = replace(engine.scope, is_reviewed=True)
+    if is_without_work:
+        engine.empty_starts.hold(parent.id, lambda: None)
+        return None
     return engine.stop_after_run(run)
 
 

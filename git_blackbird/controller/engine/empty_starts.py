@@ -1,0 +1,73 @@
+"""The starts of one call that ended without work, until it is known whose fault that is."""
+
+import asyncio
+from collections.abc import Callable
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import Run, TerminalReason
+from git_blackbird.model.rules.refusals import AgentModel, EmptyStart
+from git_blackbird.model.views.stop import Stop
+
+Charge = Callable[[], Stop | None]
+
+
+class EmptyStarts:
+    """What they say of their agents: which refuse every task, and which may.
+
+    ``seen_at_work`` is set when an agent is seen at work that was in doubt.
+    """
+
+    def __init__(self) -> None:
+        self.seen_at_work = asyncio.Event()
+        self._starts: list[EmptyStart] = []
+        self._stopped: set[AgentModel] = set()
+        # Of these nothing was seen since their last start without work.
+        self._doubted: set[AgentModel] = set()
+        self._charges: dict[TaskId, Charge] = {}
+
+    @property
+    def held(self) -> frozenset[TaskId]:
+        """The tasks that are left alone for now."""
+        return frozenset(self._charges)
+
+    @property
+    def stopped(self) -> frozenset[AgentModel]:
+        """The agents that refuse every task: no further start of theirs begins."""
+        return frozenset(self._stopped)
+
+    @property
+    def doubted(self) -> frozenset[AgentModel]:
+        """The agents that may: no further start of theirs begins while one is at work."""
+        return frozenset(self._doubted)
+
+    def see_work(self, by: AgentModel) -> None:
+        """Note that a start of an agent has shown work, or has ended with some."""
+        if by in self._doubted:
+            self._doubted.discard(by)
+            self.seen_at_work.set()
+
+    def note_end(self, by: AgentModel, run: Run) -> None:
+        """Note how a start of an agent has ended."""
+        if run.terminal_reason is not TerminalReason.WITHOUT_WORK:
+            self.see_work(by)
+            return
+        start = EmptyStart(by, run)
+        if any(start.repeats(other) for other in self._starts):
+            self._stopped.add(by)
+        self._starts.append(start)
+        self._doubted.add(by)
+
+    def hold(self, task_id: TaskId, charge: Charge) -> None:
+        """Leave a task alone; ``charge`` makes it the one whose fault it was."""
+        self._charges[task_id] = charge
+
+    def take_charges(self) -> list[Charge]:
+        """Take what is due for the tasks that were not refused by an agent that refuses every task."""
+        refused = {run.task_id for runs in self.refused for run in runs}
+        return [self._charges.pop(task_id) for task_id in [*self._charges] if task_id not in refused]
+
+    @property
+    def refused(self) -> list[list[Run]]:
+        """The starts of each agent that refuses every task."""
+        agents = dict.fromkeys(start.by for start in self._starts if start.by in self._stopped)
+        return [[start.run for start in self._starts if start.by == by] for by in agents]

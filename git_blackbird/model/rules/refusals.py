@@ -1,0 +1,53 @@
+"""Refusals in words that nobody listed: whether a start failed by its task or by its agent.
+
+A start *without work* ended in an error before a model had said or done anything. One may be the fault of its
+task. Two of one agent on different tasks, in the same words, are a refusal of the agent, and fail no task.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import Run
+
+_WORD = re.compile(r"[\w-]+")
+_DIGIT = re.compile(r"\d")
+
+
+class AgentModel(NamedTuple):
+    """An agent and the model that it is configured to use; None for its own choice."""
+
+    agent: str
+    model: str | None = None
+
+
+class EmptyStart(NamedTuple):
+    """A start without work."""
+
+    by: AgentModel
+    run: Run
+
+    @property
+    def task_id(self) -> TaskId:
+        """The task that it was to work on."""
+        return self.run.task_id
+
+    def repeats(self, other: "EmptyStart") -> bool:
+        """Whether it is another task's, of the same agent, in the same words but for numbers and ids."""
+        if self.by != other.by or self.task_id == other.task_id:
+            return False
+        ids = sorted({*_ids(self.run), *_ids(other.run)}, key=len, reverse=True)
+        return _without_ids(self.run, ids) == _without_ids(other.run, ids)
+
+
+def _ids(run: Run) -> Iterator[str]:
+    yield from filter(None, (run.task_id, run.provider_session_ref, run.worktree))
+
+
+def _without_ids(run: Run, ids: list[str]) -> str:
+    text = run.error or ""
+    for each in ids:
+        text = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", "#", text)
+    # Nearly all other ids have a digit.
+    return _WORD.sub(lambda word: "#" if _DIGIT.search(word[0]) else word[0], text)
