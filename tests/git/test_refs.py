@@ -51,8 +51,9 @@ def test_a_linked_worktree_shares_them(repo: Path, tmp_path: Path) -> None:
 
 def test_a_reference_that_cannot_be_written_is_told(repo: Path) -> None:
     base = tree_of(repo)
-    write(repo, {f".git/refs/blackbird/runs/{RUN}.lock": ""})
-    with pytest.raises(UnusableError, match=r"Unable to create .*\.lock': File exists"):
+    commit(repo, {"file": "one\n"})
+    write(repo, {f".git/refs/blackbird/runs/{RUN}/other": f"{git(repo, 'rev-parse', 'HEAD')}\n"})
+    with pytest.raises(UnusableError, match=r"cannot lock ref '.*': "):
         hold_trees(found(repo), RUN, {"base": base, "head": None}, ())
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -229,7 +230,9 @@ def _unbroken() -> Iterator[None]:
             handler(*presses[0])
 
 
-_NO_ANSWER = "fatal: the remote end hung up unexpectedly"
+# What git says of a filter that could not be started; which of these depends on the moment.
+_NO_ANSWER = re.compile(r"fatal: (the remote end hung up unexpectedly|.*: (clean|smudge) filter '.*' failed)")
+_WORDS_OF_GIT = ("fatal: ", "error: ", "warning: ", "hint: ")
 
 
 def _first_words(stderr: bytes) -> str:
@@ -238,8 +241,9 @@ def _first_words(stderr: bytes) -> str:
     A filter that cannot be started is named by the shell, and git only misses its answer.
     """
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    if len(lines) > 1 and lines[-1] == _NO_ANSWER:
-        return f"{lines[-2]}; {_NO_ANSWER.removeprefix('fatal: ')}"
+    if lines and _NO_ANSWER.fullmatch(lines[-1]):
+        words = (line for line in lines if not line.startswith(_WORDS_OF_GIT))
+        return "; ".join((*words, lines[-1].removeprefix("fatal: ")))
     for word in ("fatal: ", "error: "):
         for number, line in enumerate(lines):
             if line.startswith(word):
