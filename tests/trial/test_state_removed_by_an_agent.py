@@ -71,7 +71,7 @@ def test_a_task_whose_records_were_deleted_is_named_with_the_way_on(trial: Trial
 
 def test_an_agent_that_removes_its_worktree_is_asked_again(trial: Trial) -> None:
     trial.configure({"execution.worktrees": "true"})
-    trial.command('here=$PWD; cd /; rm -rf "$here"')
+    trial.command('git config some.key value; here=$PWD; cd /; rm -rf "$here"')
     trial.expect(3, "execute", "--no-input")
     trial.expect(3, "restart", "a", "--no-input")
     trial.expect(0, "decide", "a", "--request-changes", "-m", "again")

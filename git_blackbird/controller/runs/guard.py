@@ -137,7 +137,8 @@ def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
 
 
 def _observe(workspace: Workspace) -> _Observed:
-    given, problems = read_layers(workspace.environment, workspace.repo, workspace.paths)
+    # Of the worktree whose plan it is: an agent may have removed its own.
+    given, problems = read_layers(workspace.environment, workspace.home, workspace.paths)
     own = global_config_path(workspace.environment.environ)
     places = (workspace.paths.config, workspace.paths.agent_choice, *([] if own is None else [own]))
     files = {str(path): _kind(path) for path in places}
