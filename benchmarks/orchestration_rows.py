@@ -69,9 +69,9 @@ def growth(bench: Bench) -> Iterator[Row]:
         first, last, small = measured.first, measured.last, measured.small
         remark = f"bare it is {_ruler(bench).ratio(last.bare, first.bare):.2f}"
         what = f"a run, the last hundred of {tasks} / the first"
-        yield dataclasses.replace(_row(bench, "10", what, 1.1, (last.ours, first.ours, 1)), remark=remark)
+        yield dataclasses.replace(_row(bench, "10", what, 1.3, (last.ours, first.ours, 1)), remark=remark)
         what = f"a run of {tasks} tasks / of {_FEW}"
-        yield _row(bench, "10", what, 1.1, ((first + last).ours, (small + small).ours, 2))
+        yield _row(bench, "10", what, 1.3, ((first + last).ours, (small + small).ours, 2))
 
 
 def _sizes(bench: Bench) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ def _against_bare(bench: Bench, what: str, side: Side, hundreds: int) -> Row:
         "1 plan, its place and 2 references, not fsynced"
     )
     what = f"a run that leaves a file, {what} / its parts bare"
-    row = _row(bench, "9", what, 1.8, (side.ours, side.bare, hundreds))
+    row = _row(bench, "9", what, 2.5, (side.ours, side.bare, hundreds))
     return dataclasses.replace(row, remark=remark)
 
 

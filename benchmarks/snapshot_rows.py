@@ -100,7 +100,7 @@ def _sizes(bench: Bench) -> tuple[int, ...]:
 def one_snapshot(bench: Bench) -> Iterator[Row]:
     """Row 5; the limit is that of the largest repository, elsewhere a start of git is most of it."""
     for files in _sizes(bench):
-        site, limit = _site(bench, files), 1.7 if files == _large(bench) else None
+        site, limit = _site(bench, files), 2.0 if files == _large(bench) else None
         what = f"one snapshot, {files} files, {CHANGED} changed / git status"
         yield compare(bench.ruler, "5", what, limit, site.turn(site.snapshot), site.git_turn(_STATUS))
 
@@ -108,14 +108,14 @@ def one_snapshot(bench: Bench) -> Iterator[Row]:
 def one_run(bench: Bench) -> Iterator[Row]:
     """Row 6; the same of the limit."""
     for files in _sizes(bench):
-        site, limit = _site(bench, files), 2.3 if files == _large(bench) else None
+        site, limit = _site(bench, files), 2.6 if files == _large(bench) else None
         what = f"second snapshot and summary, {files} files / git status"
         yield compare(bench.ruler, "6", what, limit, site.turn(site.see_run), site.git_turn(_STATUS))
 
 
 def with_stat(bench: Bench) -> Iterator[Row]:
     """Row 7."""
-    limits = {1_000: 1.8, 10_000: 1.5}
+    limits = {1_000: 3.0, 10_000: 2.1}
     for files in _sizes(bench):
         site = _site(bench, files)
         what = f"the same, {files} files / git status + git diff --stat"
