@@ -46,6 +46,7 @@ from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.controller.runs.places import remove_landed
 from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
@@ -168,6 +169,8 @@ class Loop:
             if looked is None:
                 return stop or interrupted_stop()
             state = looked
+        if not state.has_journal:
+            Journal(self._workspace.repo, "").end()
         first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)
         match first:
