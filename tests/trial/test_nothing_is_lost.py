@@ -60,6 +60,8 @@ class Story:
     # whoever resolves that keeps both sides, as agents here do.
     dropped: set[str] = field(default_factory=set)
     undone: set[str] = field(default_factory=set)
+    # Lines that were written when a call was killed whose agent worked in place: part of its change.
+    shared: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
 
     @property
@@ -99,6 +101,8 @@ class Story:
         self.count += 1
         path.parent.mkdir(exist_ok=True)
         self.mine[name] = f"mine {self.count:04}"
+        if self.is_cut_off_in_place():
+            self.shared.add(self.mine[name])
         lines = [line for line in text.splitlines() if not line.startswith("mine")]
         lines.insert(self.dice.randint(0, len(lines)), self.mine[name])
         if self.dice.random() < 0.3:
@@ -106,6 +110,11 @@ class Story:
         if self.dice.random() < 0.5:
             path.unlink(missing_ok=True)
         path.write_text("".join(f"{line}\n" for line in lines))
+
+    def is_cut_off_in_place(self) -> bool:
+        """Whether a killed call has left a run in place that is not closed yet."""
+        runs = (run for task in TASKS for run in self.trial.records(task))
+        return any(run["status"] == "running" and "worktree" not in run for run in runs)
 
     def ignore(self) -> None:
         """Ignore something else, or no longer."""
@@ -198,7 +207,7 @@ class Story:
         assert self.refs().items() >= refs.items(), said
         if self.careful:
             now = self.lines("mine")
-            assert now >= mine, f"taken out: {mine - now}\n{said}"
+            assert now >= mine - self.shared, f"taken out: {mine - now}\n{said}"
             assert now - mine <= self.dropped, f"came back: {now - mine}\n{said}"
             if process.returncode >= 0:
                 excused = self.dropped if words.startswith("redo") else self.dropped | self.undone
