@@ -117,7 +117,8 @@ class EventParser(ABC, Generic[E]):
         error = self._error(exit_code, stderr_tail)
         failure = self._refusal(exit_code, stderr_tail) if error else None
         reading = self._read(exit_code, stderr_tail)
-        questions = () if error else reading.questions
+        is_asked = error is None or (self.failed_later and not self._reviews)
+        questions = reading.questions if is_asked else ()
         skipped = self._lines.too_long
         long_lines = f"{skipped} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
         notes = (reading.blocked, *reading.notes, long_lines if skipped else None)
@@ -138,6 +139,11 @@ class EventParser(ABC, Generic[E]):
     def remaining_work(self) -> Sequence[str] | None:
         """None: this program ends with its result."""
         return None
+
+    @property
+    def failed_later(self) -> bool:
+        """Whether the error is that of a turn which nobody began: what was asked before is open."""
+        return False
 
     @abstractmethod
     def _take(self, event: E) -> Iterator[Progress]:

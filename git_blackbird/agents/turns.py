@@ -65,8 +65,14 @@ class Turns(Generic[R]):
         return answer.text if answer else "", tuple(text for text in woken if text.strip())
 
     @property
+    def failed_later(self) -> bool:
+        """Whether a woken turn has failed, and not the one that answers us."""
+        answer = self.answer
+        return any(turn.has_failed for turn in self.woken) and answer is not None and not answer.has_failed
+
+    @property
     def questions(self) -> tuple[Question, ...]:
-        """The questions of the last turn that had any: later prose does not take them back."""
+        """The questions of the last turn that had any: later prose does not take them back, nor an error."""
         return next((turn.questions for turn in reversed(self._turns) if turn.questions), ())
 
     def _is_woken(self, turn: Turn[R]) -> bool:

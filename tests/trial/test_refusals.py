@@ -281,3 +281,33 @@ def test_a_parent_whose_reviewer_refuses_is_asked_about_after_one_start(trial: T
     code, said = execute(trial)
     assert (code, started(trial)) == (5, ["a", "p"]), said
     assert "no verdict on p: The flux is out of phase" in said
+
+
+ASKS = r"""init; says
+printf '{"type":"result","subtype":"success","is_error":false,"session_id":"%s",' "$session"
+printf '"result":"{\\"questions\\":[{\\"id\\":\\"q\\",\\"prompt\\":\\"Which?\\"}]}"}\n'"""
+
+
+def test_answers_that_a_session_was_refused_to_get_are_not_asked_for_again(trial: Trial) -> None:
+    plan(trial, "a")
+    use(trial, {"a": ASKS})
+    assert execute(trial)[0] == 4
+    use(trial, {"a": 'refuses "You have hit your session limit"'})
+    assert "step: git blackbird resume a" in trial.expect(
+        8, "resume", "a", "--answer", "q=blue", "--no-input"
+    )
+    use(trial, {"a": "works"})
+    trial.expect(0, "resume", "a", "--no-input")
+    assert trial.statuses() == {"a": "done"}
+    assert "blue" in str(trial.records("a")[-1]["context"])
+
+
+def test_a_review_that_cannot_be_read_is_not_made_again_for_the_other_ones_limit(trial: Trial) -> None:
+    plan(trial, "a")
+    use(trial, {"any": 'refuses "You have hit your usage limit"'}, "codex")
+    use(trial, {"any": "works"})
+    trial.configure({"reviews.mode": "parallel", "reviews.spec.agent": "codex"})
+    for _ in range(3):
+        assert execute(trial)[0] == 8
+    # The implementer, and two tries of its code reviewer.
+    assert (started(trial), started(trial, "codex")) == (["a"] * 3, ["a"] * 3)

@@ -202,6 +202,11 @@ class ClaudeParser(EventParser[Event]):
         return self._background.names if self._result is not None and not self._in_turn else None
 
     @property
+    def failed_later(self) -> bool:
+        """Whether a turn that its own work began has failed after one that has not."""
+        return self._turns.failed_later
+
+    @property
     def _result(self) -> Result | None:
         return self._turns.end
 

@@ -165,7 +165,8 @@ def _resume(
         return order_changes(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
         return _answer(task, run, owed, request)
-    if run.status is not RunStatus.PAUSED and not request.message and owed.review is None:
+    is_owed = owed.review is not None or bool(owed.select(sent=False))
+    if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
     return order_continue(run, task, owed, request.message)
 
@@ -242,6 +243,12 @@ def _answer(
     task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
 ) -> Instruction | AskQuestions:
     questions, given, message = questions_of(run), request.answers, request.message
+    # What was answered before, to a session that was refused then.
+    known = {answer.id: answer for answer in owed.select(sent=False).answers}
+    if not given and message is None and known.keys() >= {question.id for question in questions}:
+        asked = tuple(known[question.id] for question in questions)
+        others = tuple(answer for answer in owed.answers if answer not in asked)
+        return order_answers(run, task, owed._replace(answers=others), asked)
     if message is not None and not given and len(questions) == 1:
         given, message = {questions[0].id: message}, None
     if given:

@@ -22,7 +22,7 @@ from git_blackbird.model.entities.cli_hints import (
     with_options,
 )
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.entities.run import OPEN_DECISIONS, Run, RunStatus, RunType
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -96,7 +96,7 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     """Return the stop where an agent refused to work, with commands for when it works again and till then."""
     paused = run.status is RunStatus.PAUSED
     state = "is paused" if paused else "is unchanged and can be run again"
-    again = go_on_command(run) if paused else EXECUTE
+    again = go_on_command(run) if paused else _again(workspace, run)
     # The whole reason was shown at the end of the run.
     why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
@@ -107,6 +107,15 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
         tuple(filter(None, (run.way_out, again, go_on_without(workspace, run)))),
         run.task_id,
     )
+
+
+def _again(workspace: Workspace, run: Run) -> str:
+    """Return the command that tries again what an agent refused; what a person asked for is asked again."""
+    before = workspace.store.records.history(run.task_id).latest
+    if run.run_type is not RunType.EXECUTE or before is None:
+        return EXECUTE
+    goes_on = before.status is RunStatus.PAUSED or before.decision_state in OPEN_DECISIONS
+    return EXECUTE if goes_on else task_command("resume", run.task_id)
 
 
 def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
@@ -225,7 +234,8 @@ def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
 
 def _parents_text(parents: Sequence[ParentReviewStatus], leaves: Sequence[Task]) -> str:
     if not parents:
-        return f"{', '.join(leaf.id for leaf in leaves)} has open review feedback"
+        have = "has" if len(leaves) == 1 else "have"
+        return f"{', '.join(leaf.id for leaf in leaves)} {have} open review feedback"
     failed = ", ".join(parent.task_id for parent in parents if parent.fault is None)
     without_verdict = (
         f"no verdict on {parent.task_id}: {parent.fault}" for parent in parents if parent.fault is not None

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
-from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
+    changed_text,
     classify_answer,
+    reviewed_worktree,
     run_reviewer,
-    verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, keep_logs, open_run
 from git_blackbird.controller.runs.finish import completion_fields
@@ -31,6 +32,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_package,
     render_reviewer_prompt,
 )
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.history import History, runs_in_change
@@ -105,14 +107,25 @@ def change_review_request(
 def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Run]:
     """Return the reviews of this very change and task that need not be made again.
 
-    Only what a missing or an interrupted review left; once both are there, both are made again.
+    Only what a missing or an interrupted review left; once both are there, both are made again. Where the
+    other has not ended yet, also one of which neither answer could be read.
     """
     merged = merged_or_none(run)
     if merged is not None and not merged.missing:
         return {}
     about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
-    sides = ((review, result_of(review)) for review in about if _got_package(review, package))
-    return {result.source: review for review, result in sides if result is not None}
+    ended = (review for review in about if _got_package(review, package))
+    return {
+        _SOURCES[review.run_type]: review
+        for review in ended
+        if result_of(review) is not None or (merged is None and _is_second_try(review))
+    }
+
+
+def _is_second_try(review: Run) -> bool:
+    """Whether a reviewer that has ended was told of a fault of its answer before."""
+    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
+    return is_over and review.context["review"].get("fault") is not None
 
 
 def _got_package(review: Run, package: str) -> bool:
@@ -137,6 +150,9 @@ async def run_reviewers(
     for source, side in request.finished.items():
         text = f"keeping the {source} review of {request.task.id} (run {side.id})"
         inform(contexts[source].ui, text, request.task.id)
+    looks_at = next((contexts[source] for source in missing), None)
+    # It need not be what is reviewed: others may have gone on since.
+    before = None if looks_at is None else await _worktree(looks_at, request.task.id, request.tree)
     try:
         async with asyncio.TaskGroup() as group:
             works = {
@@ -146,9 +162,15 @@ async def run_reviewers(
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
-    if missing:
-        await run_in_thread(lambda: verify_unchanged(contexts[missing[0]], sides[missing[0]]))
+    if looks_at is not None and before is not None:
+        after = await _worktree(looks_at, request.task.id, before)
+        if after not in {None, before}:
+            warn(looks_at.ui, changed_text(request.task.id), request.task.id)
     return {**request.finished, **sides}
+
+
+async def _worktree(context: RunContext, task_id: TaskId, since: str) -> str | None:
+    return await run_in_thread(lambda: reviewed_worktree(context, task_id, since))
 
 
 async def _review_side(

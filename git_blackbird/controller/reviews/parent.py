@@ -13,9 +13,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
+    changed_text,
     classify_answer,
+    reviewed_worktree,
     run_reviewer,
-    verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, keep_logs, open_run
 from git_blackbird.controller.runs.changes import snapshot
@@ -35,6 +36,7 @@ from git_blackbird.messages.outgoing.review_context import (
 )
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import AgentResult
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
@@ -128,7 +130,14 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     run, ended = await run_reviewer(
         context, request, lambda run: _save(context.workspace, order, run), force_stop
     )
-    head_tree = await run_in_thread(lambda: verify_unchanged(context, run))
+    head_tree = await run_in_thread(lambda: reviewed_worktree(context, run.task_id, run.base_tree))
+    if head_tree not in {None, run.base_tree}:
+        warn(
+            context.ui,
+            changed_text(run.task_id),
+            run.task_id,
+            task_command("runs", run.task_id, f" {run.id} --diff"),
+        )
     closed = _close(context.workspace, run, ended, head_tree)
     for change in closed.plan_changes:
         inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)

@@ -17,8 +17,8 @@ from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.linked import home_repository
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import AgentResult
-from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_bytes
 
@@ -118,20 +118,21 @@ def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> 
     return RunOutcome(RunStatus.FAILED, error=fault), None
 
 
-def verify_unchanged(context: RunContext, run: Run) -> str | None:
-    """Return the tree that the worktree is after a review in it, and say so where it changed.
+def reviewed_worktree(context: RunContext, task_id: TaskId, since: str | None) -> str | None:
+    """Return the tree of the worktree that a reviewer works in, which it is not to change.
 
-    None for a reviewer that worked elsewhere, and where it cannot be known.
+    What the tree ``since`` had stays in. None for a reviewer that works elsewhere, and where it cannot be
+    known, which is said.
     """
     if not context.agent.abilities.read_only:
         return None
     try:
-        tree = snapshot(context.workspace, since=run.base_tree).tree
+        return snapshot(context.workspace, since=since).tree
     except SnapshotError as error:
-        text = f"what the reviewer of {run.task_id} changed is not known: {error.message}"
-        warn(context.ui, text, run.task_id)
+        warn(context.ui, f"what the reviewer of {task_id} changed is not known: {error.message}", task_id)
         return None
-    if tree != run.base_tree:
-        text = f"the worktree changed while {run.task_id} was reviewed"
-        warn(context.ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id} --diff"))
-    return tree
+
+
+def changed_text(task_id: TaskId) -> str:
+    """Say that a reviewer, or somebody meanwhile, has changed what it looked at."""
+    return f"the worktree changed while {task_id} was reviewed"

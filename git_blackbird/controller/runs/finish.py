@@ -82,11 +82,11 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
         )
     if ended.cause in LIMIT_REASONS and not reading.questions:
         return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
-    is_empty = reading.error is not None and not reading.questions and not worked
-    if reading.refusal is not None or is_empty:
-        return _judge_refusal(reading, worked=worked)
     if reading.questions:
+        # Also where its session was refused to go on then: its answers are due first.
         return RunOutcome(RunStatus.WAITING_USER)
+    if reading.refusal is not None or (reading.error is not None and not worked):
+        return _judge_refusal(reading, worked=worked)
     if reading.succeeded and reading.blocked and not changed:
         return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
     return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)

@@ -206,7 +206,9 @@ def parent_steps(view: ReviewView) -> tuple[str, ...]:
     is_due = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
     if is_due and not view.outstanding:
         steps.append(task_command("review run", parent.id, remark="or `git blackbird execute`"))
-    if is_due or view.gate is GateState.FAILING or view.outstanding:
+    is_held = is_due or view.gate is GateState.FAILING or bool(view.outstanding)
+    # A child that is not done any more is what holds it then.
+    if is_held and all(feedback.task.is_over for feedback in view.outstanding):
         steps.append(dismiss_command(parent.id))
     return tuple(steps)
 
