@@ -1,6 +1,7 @@
 """Who is at work on a task, and what may not be done to it now. Kept small: readers load it."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
@@ -14,6 +15,9 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
+
+if TYPE_CHECKING:
+    from git_blackbird.model.rules.next_action import CallScope
 
 
 def is_alive(run: Run) -> bool:
@@ -110,6 +114,19 @@ def require_planned(state: PlanState) -> None:
                 f"the change of {run.task_id} is half written, and the plan has no such task",
                 hint="bring back the plan that has it, or `git blackbird add --id ID --title TEXT`; "
                 f"then `{EXECUTE}` completes it",
+            )
+
+
+def require_decided(state: PlanState, scope: "CallScope") -> None:
+    """Refuse a call about other tasks while a person is to decide on half of a change.
+
+    Raises HalfWrittenError.
+    """
+    for run in state.begun:
+        if run.is_pending and not scope.covers(run.task_id):
+            raise HalfWrittenError(
+                f"the change of {run.task_id} is in part in your worktree, and waits for you",
+                hint=decide_run_command(run),
             )
 
 

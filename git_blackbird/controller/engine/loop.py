@@ -9,7 +9,7 @@ from typing import assert_never
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import require_planned
+from git_blackbird.controller.core.guards import require_decided, require_planned
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -169,8 +169,10 @@ class Loop:
             if looked is None:
                 return stop or interrupted_stop()
             state = looked
-        if not state.has_journal:
+        if not state.begun:
+            # Left by a call that was killed once all was recorded.
             Journal(self._workspace.repo, "").end()
+        require_decided(state, engine.scope)
         first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)
         match first:

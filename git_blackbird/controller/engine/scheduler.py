@@ -147,7 +147,7 @@ class Scheduler:
         # What starts would begin with half a change.
         chosen = frozenset({model_of(chosen_agent(self._engine.workspace))})
         may_begin = self._has_room(frozenset({_AGENT})) and self._may_begin(chosen)
-        if pending >= most or state.half_written or not may_begin:
+        if pending >= most or state.begun or not may_begin:
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})

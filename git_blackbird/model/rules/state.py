@@ -122,14 +122,12 @@ class PlanState:
         found = (run for run in recent if run.is_half_written and not self._is_overtaken(run))
         return tuple(sorted(found, key=lambda run: run.sort_key))
 
-    @property
-    def has_journal(self) -> bool:
-        """Whether a change is in part in the worktree, so that the journal of it says something.
-
-        One that is left else is of a call that was killed once all was recorded.
-        """
-        recent = (run for history in self.open_histories.values() for run in history.recent)
-        return any(run.landing_begun or run.undo_begun is not None for run in recent)
+    @cached_property
+    def begun(self) -> tuple[Run, ...]:
+        """The same, and those where a person is to decide on what is there in part."""
+        latest = map(self.latest, self.open_histories)
+        waiting = (run for run in latest if run is not None and run.landing_begun and run.is_pending)
+        return (*self.half_written, *waiting)
 
     def _is_overtaken(self, run: Run) -> bool:
         return run.undo_begun is None and self.latest(run.task_id) != run

@@ -1017,6 +1017,16 @@ def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(
     ]
     assert (demo / "x.txt").read_text() == on_top
     assert (demo / "y.txt").read_text() == mine
+    # Nothing else begins with it.
+    put_plan(demo, *open_at(demo).plan_state().plan.tasks.values(), leaf("b", "write b.new x"))
+    with pytest.raises(RequestError, match="the change of a is in part in your worktree, and waits for"):
+        execute(demo, None, "b")
+    configure(demo, execution__jobs="2")
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    assert runs_of(demo, "b") == ()
+    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    execute(demo)
+    assert len(runs_of(demo, "b")) == 1
 
 
 def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:
