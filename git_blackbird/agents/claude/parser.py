@@ -268,7 +268,7 @@ class ClaudeParser(EventParser[Event]):
         yield from steps
 
     def _note_author(self, event: MessageEvent) -> None:
-        """Tell the words of the program itself from those of a model."""
+        """Keep the words of the program itself until a model says something."""
         if not event.is_synthetic:
             self._own_words = self._own_kind = ""
         elif event.error or event.text:

@@ -32,9 +32,12 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
 )
 from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.reviews import TYPES
 from git_blackbird.model.rules.state import PlanState, parents_to_review
 
-_SOURCES = {RunType.SPEC_REVIEW: Source.SPEC, RunType.CODE_REVIEW: Source.CODE}
+SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
+"""The two reviews of a change, by the type of their runs."""
+
 _KEEPS_TO_SCHEMA = (
     "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
 )
@@ -145,7 +148,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 
 @contextmanager
 def offering(workspace: Workspace, way: str) -> Iterator[None]:
-    """Name the command that goes on without an agent, where that cannot be started."""
+    """Add the command that goes on without an agent to the error of one that cannot be started."""
     try:
         yield
     except AgentUnavailableError as error:
@@ -161,8 +164,8 @@ def start_without(workspace: Workspace, command: TaskCommand, agent: str) -> Tas
 
 def go_on_without(workspace: Workspace, run: Run) -> str:
     """Return the command that goes on where the agent of a run refused to work, with another."""
-    if run.run_type in _SOURCES:
-        return review_without(_SOURCES[run.run_type])
+    if run.run_type in SOURCES:
+        return review_without(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
         return task_command("review run", run.task_id).with_agent()
     is_begun = run.status is RunStatus.PAUSED or run.resumes is not None

@@ -1,7 +1,6 @@
 """Who is at work on a task, and what may not be done to it now. Kept small: readers load it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
@@ -11,13 +10,10 @@ from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.entities.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
-
-if TYPE_CHECKING:
-    from git_blackbird.model.rules.next_action import CallScope
 
 
 def is_alive(run: Run) -> bool:
@@ -103,36 +99,8 @@ def require_whole(history: History) -> None:
             )
 
 
-def require_planned(state: PlanState) -> None:
-    """Refuse to begin anything while a change is half written whose task the plan has not.
-
-    Raises HalfWrittenError.
-    """
-    for run in state.half_written:
-        if run.task_id not in state.plan.tasks:
-            raise HalfWrittenError(
-                f"the change of {run.task_id} is half written, and the plan has no such task",
-                hint="bring back the plan that has it, or `git blackbird add --id ID --title TEXT`; "
-                f"then `{EXECUTE}` completes it",
-            )
-
-
-def require_decided(state: PlanState, scope: "CallScope") -> None:
-    """Refuse a call about other tasks while a person is to decide on half of a change.
-
-    Raises HalfWrittenError.
-    """
-    for run in state.begun:
-        if run.is_pending and not scope.covers(run.task_id):
-            raise HalfWrittenError(
-                f"the change of {run.task_id} is in part in your worktree, and waits for you",
-                hint=decide_run_command(run),
-            )
-
-
 _PAUSES = "Ctrl+C in the terminal that runs it pauses it"
 UNWATCHED = "no controller is running it"
-_IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 def require_not_busy(workspace: Workspace, task: Task) -> None:
@@ -171,7 +139,7 @@ def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | 
             f"{parent.id} cannot become a parent yet: a decision on it is due",
             hint=decide_run_command(history.latest),
         )
-    if parent.status in _IN_HAND and history.own:
+    if parent.status in IN_HAND and history.own:
         raise RequestError(
             f"{parent.id} cannot become a parent while it is {parent.status}",
             hint=f"finish it first, or abandon it: {task_command('retry', parent.id)}",

@@ -42,13 +42,11 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message, undo_mark
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState, Run, RunFields
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.entities.status import IN_HAND
 from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.locks import approval_lock
-
-_UNFINISHED = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
     is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.undo_begun)
-    if task.status in _UNFINISHED and not is_half_done:
+    if task.status in IN_HAND and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     undone = undone_runs(history.own)
@@ -401,7 +399,7 @@ class _Undo:
 
 
 def _followed(repo: Repository, commit: str) -> _Commit:
-    """Let the index follow a commit that an earlier call made."""
+    """Update the index for a commit that an earlier call made, and return that commit."""
     tree, (parent, *_) = commit_parts(repo, commit)
     try:
         update_index(repo, tree_of(repo, parent), tree)

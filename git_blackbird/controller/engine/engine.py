@@ -292,7 +292,7 @@ class Engine:
             save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
     def charge_failures(self) -> list[Stop | None]:
-        """Let the starts without work that are no refusal of their agent be the failures of their tasks.
+        """Count the starts without work that are no refusal of their agent as failures of their tasks.
 
         Return the stop of each, if it has one.
         """

@@ -9,7 +9,6 @@ from typing import assert_never
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.guards import require_decided, require_planned
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -28,7 +27,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
 )
 from git_blackbird.controller.engine.actions.undo import finish_undo
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.recovery import look_again, recover
+from git_blackbird.controller.engine.recovery import look_again, recover, require_decided, require_planned
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,

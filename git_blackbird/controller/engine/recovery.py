@@ -10,7 +10,7 @@ from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.guards import processes_at_work
+from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -33,7 +33,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import CallScope
@@ -239,3 +239,30 @@ def _is_log(path: Path) -> bool:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return True
+
+
+def require_planned(state: PlanState) -> None:
+    """Refuse to begin anything while a change is half written whose task the plan has not.
+
+    Raises HalfWrittenError.
+    """
+    for run in state.half_written:
+        if run.task_id not in state.plan.tasks:
+            raise HalfWrittenError(
+                f"the change of {run.task_id} is half written, and the plan has no such task",
+                hint="bring back the plan that has it, or `git blackbird add --id ID --title TEXT`; "
+                f"then `{EXECUTE}` completes it",
+            )
+
+
+def require_decided(state: PlanState, scope: CallScope) -> None:
+    """Refuse a call about other tasks while a person is to decide on half of a change.
+
+    Raises HalfWrittenError.
+    """
+    for run in state.begun:
+        if run.is_pending and not scope.covers(run.task_id):
+            raise HalfWrittenError(
+                f"the change of {run.task_id} is in part in your worktree, and waits for you",
+                hint=decide_run_command(run),
+            )

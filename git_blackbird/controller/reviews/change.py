@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -60,7 +61,6 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
-_SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _TRIES = 2
 _NOT_TRIED_AGAIN = frozenset(
     {TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
@@ -116,7 +116,7 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
     about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
     ended = (review for review in about if _got_package(review, package))
     return {
-        _SOURCES[review.run_type]: review
+        SOURCES[review.run_type]: review
         for review in ended
         if result_of(review) is not None or (merged is None and _is_second_try(review))
     }
@@ -131,10 +131,10 @@ def _is_second_try(review: Run) -> bool:
 def _got_package(review: Run, package: str) -> bool:
     """Whether a reviewer judged just what ``package`` says."""
     sent = review.context.get("review")
-    if not isinstance(sent, dict) or review.run_type not in _SOURCES:
+    if not isinstance(sent, dict) or review.run_type not in SOURCES:
         return False
     fault = sent.get("fault")
-    prompt = render_reviewer_prompt(_SOURCES[review.run_type], package, None if fault is None else str(fault))
+    prompt = render_reviewer_prompt(SOURCES[review.run_type], package, None if fault is None else str(fault))
     return sent.get("prompt") == prompt
 
 

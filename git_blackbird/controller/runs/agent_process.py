@@ -158,10 +158,10 @@ class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
-    run is the first there, ``worktree_base_at`` when that was taken. ``on_work`` is called whenever the agent
-    is seen at work. ``begins`` is the snapshot that it
+    run is the first there, ``worktree_base_at`` when that was taken. ``begins`` is the snapshot that it
     begins with, where that needs no look. ``variables`` are what its agent is given beside the usual ones.
-    ``elsewhere`` are the machines on which it starts, None for this one.
+    ``elsewhere`` are the machines on which it starts, None for this one. ``on_work`` is called whenever the
+    agent is seen at work.
     """
 
     workspace: Workspace

@@ -157,7 +157,7 @@ def close_run(
 
 
 def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
-    """Let a run that ended without work be its task's failure; ``gated``: a decision is due then.
+    """Count a run that ended without work as its task's failure; ``gated``: a decision is due then.
 
     Not where something else has become of the task since.
     """
@@ -331,7 +331,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
 
 
 def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
-    """Say that a run in the user's worktree ended on another branch; nobody may look at its checkpoint."""
+    """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
     if run.worktree is not None or run.branch is None or run.end_branch == run.branch or not run.end_commit:
         return
     there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"

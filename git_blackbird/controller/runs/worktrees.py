@@ -314,8 +314,11 @@ def bring_submodules(workspace: Workspace, run: Run) -> None:
 
     Where there is none they stay where they are. Raises GitError.
     """
-    change, place = run.change_elsewhere, place_of(workspace, run)
-    if change is not None and place is not None and any(submodule_sides(TreeStore(workspace.repo), change)):
+    change = run.change_elsewhere
+    if change is None or not any(submodule_sides(TreeStore(workspace.repo), change)):
+        return
+    place = place_of(workspace, run)
+    if place is not None:
         with contextlib.suppress(RequestError):
             keep_submodules(workspace, place.repo)
 

@@ -136,7 +136,7 @@ def _nothing_yet(repo: Repository) -> str:
 
 def is_locked(linked: Repository) -> bool:
     """Whether somebody has locked a worktree against removal."""
-    return (linked.git_dir / "locked").exists() and not _is_half_added(linked)
+    return (linked.git_dir / "locked").exists()
 
 
 def _is_half_added(linked: Repository) -> bool:
@@ -210,7 +210,7 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     Those that somebody locked, as of a disk that is away, are not lost.
     """
     for linked in _registered(repo):
-        if (linked.git_dir / "locked").exists() or os.path.lexists(linked.top):
+        if is_locked(linked) or os.path.lexists(linked.top):
             continue
         task_id, home, made_at = _owner_of(linked)
         if task_id is not None and home == _home(repo):
@@ -324,9 +324,8 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
 
     Raises GitError, also for one that somebody locked.
     """
-    forced = ("--force", "--force") if _is_half_added(linked) else ("--force",)
     with _changing_list:
-        repo.git("worktree", "remove", *forced, *operands(str(linked.top)))
+        repo.git("worktree", "remove", "--force", *operands(str(linked.top)))
     repo.config_memo.pop(linked.git_dir, None)
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()

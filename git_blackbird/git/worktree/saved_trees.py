@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
+# Git holds the lock of a reference for less.
+_LOOK_SECONDS = 0.05
 Purpose = Literal["undo", "landing-merge", "landing-change", "worktrees", "journal"]
 # How the entries for a purpose begin, in the tree that a run's one reference is at.
 _PREFIXES: dict[Purpose, bytes] = {
@@ -172,7 +174,7 @@ def _await_unlocked(repo: Repository, name: str) -> None:
     lock, until = repo.common_dir / f"{name}.lock", time.monotonic() + _LOCK_SECONDS
     with contextlib.suppress(FileNotFoundError):
         while time.time() - lock.stat().st_mtime < _LOCK_SECONDS and time.monotonic() < until:
-            time.sleep(_LOCK_SECONDS / 200)
+            time.sleep(_LOOK_SECONDS)
         lock.unlink()
         trace.event("stale lock", lock)
 

@@ -14,3 +14,7 @@ class Status(StrEnum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
+
+
+IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
+"""The statuses of a task that an agent or a person is about."""

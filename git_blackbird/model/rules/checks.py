@@ -41,7 +41,7 @@ def after_merged_check(check: CheckResult, run: Run) -> CheckFollowUp:
 
 
 def why_asked(check: CheckResult) -> str:
-    """Say why a person is to act on a verdict that says nothing of the change."""
+    """Return why a person is to act on a verdict that says nothing of the change."""
     return f"the check is broken: {check.reason}" if check.outcome is CheckOutcome.BROKEN else _RED_BASE
 
 

@@ -118,8 +118,12 @@ class PlanState:
     @cached_property
     def half_written(self) -> tuple[Run, ...]:
         """The runs whose change is half in the worktree, and is yet to be written, whatever plan has them."""
-        recent = (run for history in self.open_histories.values() for run in history.recent)
-        found = (run for run in recent if run.is_half_written and not self._is_overtaken(run))
+        found = (
+            run
+            for history in self.open_histories.values()
+            for run in history.recent
+            if run.undo_begun is not None or (run == history.latest and run.is_half_written)
+        )
         return tuple(sorted(found, key=lambda run: run.sort_key))
 
     @cached_property
@@ -128,9 +132,6 @@ class PlanState:
         latest = map(self.latest, self.open_histories)
         waiting = (run for run in latest if run is not None and run.landing_begun and run.is_pending)
         return (*self.half_written, *waiting)
-
-    def _is_overtaken(self, run: Run) -> bool:
-        return run.undo_begun is None and self.latest(run.task_id) != run
 
     @property
     def gate(self) -> ReviewGate:

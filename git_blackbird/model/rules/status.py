@@ -12,7 +12,7 @@ from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, derived, with_status
 from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE, Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.entities.status import IN_HAND, Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.rules.reviews import (
     GateState,
@@ -37,14 +37,13 @@ def derive_leaf(task: Task, history: History) -> Task:
                 task = replace(task, updated_at=vain.before.text)
         return derived(task, standing.status, standing.since)
     newest = history.newest
-    if newest is None or newest.superseded_by not in _VOID or history.faults or task.status not in _OF_RUNS:
+    if newest is None or newest.superseded_by not in _VOID or history.faults or task.status not in IN_HAND:
         return task
     return derived(task, Status.TODO, moment_of(newest.superseded_at))
 
 
 # No agent was reached; a deletion was cut off.
 _VOID = frozenset({SUPERSEDED_BY_UNAVAILABLE, SUPERSEDED_BY_DELETE})
-_OF_RUNS = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 def derive(plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> Plan:
