@@ -33,11 +33,11 @@ from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     agent_stopped_stop,
     interrupted_stop,
+    lost_sessions_stop,
     not_started_stop,
     notify_paused,
     notify_waiting,
     parent_review_stop,
-    refused_session_text,
     unreadable_stop,
 )
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
@@ -47,7 +47,7 @@ from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import (
@@ -143,11 +143,12 @@ class Loop:
         engine, order = self._engine, list(StopReason)
         engine.charge_failures()
         refusals = [agent_stopped_stop(self._workspace, runs) for runs in engine.empty_starts.refused]
-        first = min((stop, *refusals), key=lambda each: order.index(each.reason))
+        lost = [lost_sessions_stop(engine.lost_sessions)] if engine.lost_sessions else []
+        first = min((stop, *refusals, *lost), key=lambda each: order.index(each.reason))
         for refusal in refusals:
             if refusal is not first:
                 warn(engine.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
-        return first
+        return replace(first, blocked=stop.blocked)
 
     async def _turn(self, look: _Look, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
         engine = self._engine
@@ -296,11 +297,7 @@ def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
     tasks, stop = state.plan.tasks, unreadable_stop(state, engine.scope)
     touched = sorted(engine.touched & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
-    if engine.lost_sessions:
-        run = engine.lost_sessions[0]
-        steps = tuple(restart_command(lost.task_id) for lost in engine.lost_sessions)
-        stop = Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
-    elif stop is None and engine.not_set_up:
+    if stop is None and engine.not_set_up:
         text = "; ".join(error.message for error in engine.not_set_up.values())
         stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:

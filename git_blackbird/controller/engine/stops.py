@@ -188,6 +188,13 @@ def refused_session_text(run: Run) -> str:
     return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
+def lost_sessions_stop(runs: Sequence[Run]) -> Stop:
+    """Return the stop where these runs were refused their sessions; each was told when it ended."""
+    texts = dict.fromkeys(refused_session_text(run) for run in runs)
+    steps = dict.fromkeys(restart_command(run.task_id) for run in runs)
+    return Stop(StopReason.AGENT_UNAVAILABLE, "; ".join(texts), tuple(steps), runs[0].task_id)
+
+
 def undeliverable_stop(
     workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
 ) -> Stop | None:

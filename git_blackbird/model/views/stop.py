@@ -11,13 +11,13 @@ from git_blackbird.model.rules.state import ParentReviewStatus
 
 
 class StopReason(StrEnum):
-    """Why a call stopped."""
+    """Why a call stopped; where several apply, the first of them is its reason."""
 
     INTERRUPTED = "interrupted"
     DECISION_REQUIRED = "decision_required"
+    AGENT_UNAVAILABLE = "agent_unavailable"
     PARENT_REVIEW_REQUIRED = "parent_review_required"
     WAITING_USER = "waiting_user"
-    AGENT_UNAVAILABLE = "agent_unavailable"
     UNREADABLE_RECORD = "unreadable_record"
     FAILED = "failed"
     COMPLETED = "completed"
@@ -26,9 +26,9 @@ class StopReason(StrEnum):
 EXIT_CODES: Mapping[StopReason, ExitCode] = {
     StopReason.INTERRUPTED: ExitCode.INTERRUPTED,
     StopReason.DECISION_REQUIRED: ExitCode.DECISION_REQUIRED,
+    StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
     StopReason.PARENT_REVIEW_REQUIRED: ExitCode.PARENT_REVIEW_REQUIRED,
     StopReason.WAITING_USER: ExitCode.WAITING_USER,
-    StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
     StopReason.UNREADABLE_RECORD: ExitCode.UNUSABLE,
     StopReason.FAILED: ExitCode.FAILED,
     StopReason.COMPLETED: ExitCode.OK,

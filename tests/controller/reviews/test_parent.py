@@ -972,11 +972,31 @@ def test_a_refused_session_leaves_the_verdict_and_its_ways_out(demo: Path, refus
     held = execute(demo).held
     before = build_overview(open_at(demo)).unreviewed
     (demo.parent / refusal).touch()
-    resume(demo, "a")
+    assert resume(demo, "a").reason is StopReason.AGENT_UNAVAILABLE
     assert execute(demo).held == held
     (after,) = build_overview(open_at(demo)).unreviewed
     assert (after.status, after.commands[1:]) == (before[0].status, before[0].commands[1:])
     assert dismiss_review(open_at(demo), "p", "good enough").run.id == reviews(demo)[0].id
+
+
+def test_each_child_whose_session_was_refused_is_named_with_its_restart(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a", "b"]), leaf("a", parent="p"), leaf("b", parent="p"))
+    fake = demo.parent / "claude"
+    fake.write_text(CLAUDE_WITH_A_FAILING_REVIEW.replace('["a"]', '["a", "b"]'))
+    fake.chmod(0o755)
+    configure(demo, agent="claude", claude__path=str(fake), execution__acceptNoChange="true")
+    assert execute(demo).reason is REQUIRED
+    (demo.parent / "forgets").touch()
+    stop = resume_all(demo, "p")
+    (first_a, _), (first_b, _) = runs_of(demo, "a"), runs_of(demo, "b")
+    assert stop.reason is StopReason.AGENT_UNAVAILABLE
+    assert stop.text == "; ".join(
+        f"claude refused session {run.provider_session_ref} of run {run.id}" for run in (first_a, first_b)
+    )
+    assert [step.split("#")[0].strip() for step in stop.next_steps] == [
+        "git blackbird restart a",
+        "git blackbird restart b",
+    ]
 
 
 def test_feedback_that_an_unavailable_agent_did_not_hear_is_still_owed(demo: Path) -> None:
