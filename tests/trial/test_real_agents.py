@@ -167,11 +167,20 @@ def stop_them(trial: Trial, model: StandIn, number: signal.Signals) -> str:
 
     def signal_agent(_: int) -> None:
         (running,) = [record for record in trial.records("greet") if record["status"] == "running"]
+        wait_until_kept(trial)
         os.kill(running["pid"], number)
 
     code, said = stop(trial, model, "execute", signal_agent)
     assert code == 3, said
     return said
+
+
+def wait_until_kept(trial: Trial) -> None:
+    """Wait until the agent has written its session down, which it does some time after its work."""
+    config, deadline = trial.repo.parent / "config", time.monotonic() + PATIENCE_SECONDS
+    while not any(path.stat().st_size for path in config.rglob("*-*-*-*-*.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def stop(trial: Trial, model: StandIn, command: str, act: Callable[[int], None]) -> tuple[int, str]:
