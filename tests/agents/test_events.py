@@ -167,11 +167,17 @@ def test_with_a_schema_the_object_is_the_answer() -> None:
 
 @pytest.mark.parametrize("found", [{}, {"structured_output": None}])
 def test_w31_prose_where_an_object_was_asked_for_is_no_success(found: dict[str, Any]) -> None:
-    asks = 'I like it. {"questions": [{"prompt": "Which?"}]}'
-    reading = read(INIT, SUCCESS | {"result": asks} | found, **REVIEWS)
+    reading = read(INIT, SUCCESS | {"result": "I like it."} | found, **REVIEWS)
     assert (reading.succeeded, reading.questions, reading.refusal) == (False, (), None)
     assert reading.error == "answered in prose, not in the required format"
-    assert reading.final_text == asks
+    assert reading.final_text == "I like it."
+
+
+def test_a_question_where_an_object_was_asked_for_is_a_question() -> None:
+    asks = 'It depends. {"questions": [{"prompt": "Which?"}]}'
+    reading = read(INIT, SUCCESS | {"result": asks}, **REVIEWS)
+    assert (reading.succeeded, reading.error) == (False, None)
+    assert [question.prompt for question in reading.questions] == ["Which?"]
 
 
 def test_an_object_that_never_fits_is_no_success() -> None:

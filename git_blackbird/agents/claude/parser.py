@@ -334,7 +334,7 @@ class ClaudeParser(EventParser[Event]):
         session = result.session_id or self._named
         if self._requested and session != self._requested:
             return f"worked in the session {session or None}, not in {self._requested} as asked"
-        if self._wants_object and self._object is None:
+        if self._wants_object and self._object is None and not self._turns.questions:
             return "answered in prose, not in the required format"
         return None
 
