@@ -60,10 +60,10 @@ def _run_git(*args: str) -> str:
 
 def _hand_over(name: str) -> None:
     """Load the program and let it record the commits."""
-    from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415
-    from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415
-    from git_blackbird.controller.runs.manual_commits import record_or_defer  # noqa: PLC0415  # only now needed
-    from git_blackbird.errors import BlackbirdError  # noqa: PLC0415
+    from git_blackbird.controller.core.environment import system_environment
+    from git_blackbird.controller.core.workspace import open_workspace
+    from git_blackbird.controller.runs.manual_commits import record_or_defer  # only now needed
+    from git_blackbird.errors import BlackbirdError
 
     try:
         lines = record_or_defer(open_workspace(system_environment()), name)

@@ -152,7 +152,7 @@ def _formatted(detail: object) -> str:
     if isinstance(detail, bytes):
         return os.fsdecode(detail)
     if isinstance(detail, list | tuple):
-        from shlex import quote  # noqa: PLC0415  # only for a trace that is read
+        from shlex import quote  # only for a trace that is read
 
         return " ".join(quote(_formatted(word)) for word in detail)
     return str(detail)

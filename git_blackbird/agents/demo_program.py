@@ -153,7 +153,7 @@ class _DemoTask(_DemoSession):
         _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
 
     def do_fail_once(self, rest: str) -> None:
-        from pathlib import Path  # noqa: PLC0415
+        from pathlib import Path
 
         records = Path(".blackbird/runs") / str(self.task.get("id", ""))
         own = os.environ.get("BLACKBIRD_RUN_ID", "")
@@ -161,7 +161,7 @@ class _DemoTask(_DemoSession):
             self.do_fail(rest)
 
     def do_commit(self, rest: str) -> None:
-        import subprocess  # noqa: PLC0415  # few commit, and all the others start sooner
+        import subprocess  # few commit, and all the others start sooner
 
         emit("progress", kind="runs", text=f"git commit -m {rest}")
         for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
@@ -269,7 +269,7 @@ class _DemoChangeReview(_DemoReview):
         super().perform(lines, prefix or f"{self.kind}-")
 
     def do_wants(self, rest: str) -> None:
-        from html import escape  # noqa: PLC0415
+        from html import escape
 
         if lacking := self._lacking(rest):
             name, text, severity, description = lacking
@@ -282,7 +282,7 @@ class _DemoChangeReview(_DemoReview):
             )
 
     def do_notes(self, rest: str) -> None:
-        from html import escape  # noqa: PLC0415
+        from html import escape
 
         name, _, text = rest.partition(" ")
         place = f'<location file="{escape(name)}" line="1"/>'

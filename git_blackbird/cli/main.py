@@ -30,16 +30,16 @@ def run() -> "NoReturn":
 
 
 def _run() -> int:
-    import gc  # noqa: PLC0415  # signals first, here and below
-    import os  # noqa: PLC0415
+    import gc  # signals first, here and below
+    import os
 
     # Looking for garbage in what is loaded, and stays, takes a fifth of a short command's time: the command
     # goes on with it once all is loaded.
     gc.disable()
 
-    from git_blackbird import trace  # noqa: PLC0415
-    from git_blackbird.cli.stdio import debounce_sigint, open_closed_streams, prepare_streams  # noqa: PLC0415
-    from git_blackbird.errors import ExitCode  # noqa: PLC0415
+    from git_blackbird import trace
+    from git_blackbird.cli.stdio import debounce_sigint, open_closed_streams, prepare_streams
+    from git_blackbird.errors import ExitCode
 
     open_closed_streams()
     prepare_streams()
@@ -65,14 +65,14 @@ def _interrupts_end_silently() -> None:
 
 
 def _real_world() -> "Environment":
-    from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415  # --help must not pay for it
+    from git_blackbird.controller.core.environment import system_environment  # --help must not pay for it
 
     return system_environment()
 
 
 def _help_width() -> int:
     """Return the width of help that click would choose: what it asks is slower to load than all else here."""
-    import os  # noqa: PLC0415  # signals first
+    import os  # signals first
 
     columns = os.environ.get("COLUMNS", "")
     try:
@@ -90,10 +90,10 @@ def main(
 
     ``begin`` is called when the command is loaded, and has something to lose from then on.
     """
-    import click  # noqa: PLC0415  # signals first
+    import click  # signals first
 
-    from git_blackbird.cli.stdio import AppState  # noqa: PLC0415
-    from git_blackbird.cli.syntax.registry import cli  # noqa: PLC0415
+    from git_blackbird.cli.stdio import AppState
+    from git_blackbird.cli.syntax.registry import cli
 
     root = AppState(make_world, begin)
     try:
@@ -111,7 +111,7 @@ def main(
     except SystemExit:  # completion is done
         raise
     except BaseException as error:  # noqa: BLE001  # the edge: however a call ends, it ends with a code
-        from git_blackbird.cli.errors import exit_code_for  # noqa: PLC0415  # only who fails pays for it
+        from git_blackbird.cli.errors import exit_code_for  # only who fails pays for it
 
         return exit_code_for(error, args, root)
     return int(code or 0)

@@ -52,7 +52,7 @@ class CommandContext:
 
     def open(self, flags: "Iterable[RawSetting]") -> "Workspace":
         """Open that worktree; the options given by ``flags`` overrule its configuration."""
-        from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415  # some commands need none
+        from git_blackbird.controller.core.workspace import open_workspace  # some commands need none
 
         workspace = open_workspace(self.environment, flags, no_input=self.no_input)
         self.__dict__["workspace"] = workspace

@@ -57,7 +57,7 @@ def write_some(descriptor: int, data: "ReadableBuffer") -> int:
         try:
             return os.write(descriptor, data)
         except BlockingIOError:
-            import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
+            import select  # only a descriptor that somebody made non-blocking pays for it
 
             with suppress(OSError):
                 select.select([], [descriptor], [], 1.0)

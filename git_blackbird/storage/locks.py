@@ -169,7 +169,7 @@ def take_slot(folder: Path, count: int, holder: str) -> contextlib.ExitStack:
 
 
 def _digest(text: str) -> str:
-    from hashlib import sha256  # noqa: PLC0415  # readers hold neither
+    from hashlib import sha256  # readers hold neither
 
     return sha256(text.encode(errors="replace")).hexdigest()[:32]
 

@@ -88,13 +88,13 @@ class BlackbirdApp(GracefulShutdown):
 
     @cached_property
     def commands(self) -> "Commands":
-        from git_blackbird.tui.commands import Commands  # noqa: PLC0415  # the plan is shown before it is loaded
+        from git_blackbird.tui.commands import Commands  # the plan is shown before it is loaded
 
         return Commands(self)
 
     @cached_property
     def plan_commands(self) -> "PlanCommands":
-        from git_blackbird.tui.plan_commands import PlanCommands  # noqa: PLC0415  # as above
+        from git_blackbird.tui.plan_commands import PlanCommands
 
         return PlanCommands(self)
 

@@ -102,14 +102,14 @@ class AppContext(ThemedApp, InputGuard):
     @cached_property
     def path_lister(self) -> "PathLister":
         """The paths that can be mentioned in a text."""
-        from git_blackbird.tui.widgets.mention_editor import PathLister  # noqa: PLC0415  # as above
+        from git_blackbird.tui.widgets.mention_editor import PathLister
 
         return PathLister(self.watcher.workspace)
 
     @cached_property
     def drafts(self) -> "Drafts":
         """Texts that were written and are not sent yet."""
-        from git_blackbird.controller.core.drafts import Drafts  # noqa: PLC0415  # as above
+        from git_blackbird.controller.core.drafts import Drafts
 
         return Drafts(self.watcher.workspace)
 

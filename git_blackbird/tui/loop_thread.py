@@ -77,8 +77,8 @@ class Runner:
             self._app.when_idle()
 
     def _run_in_thread(self, command: str, prepare: Prepare, ui_loop: asyncio.AbstractEventLoop) -> Stop:
-        from git_blackbird.controller.core.workspace import hold_controller  # noqa: PLC0415  # as above
-        from git_blackbird.tui.ui import ThreadsafeUI, TuiUI  # noqa: PLC0415  # as above
+        from git_blackbird.controller.core.workspace import hold_controller
+        from git_blackbird.tui.ui import ThreadsafeUI, TuiUI
 
         workspace = self._app.open_workspace()
         self._app.main.live.is_parallel = workspace.is_parallel

@@ -37,7 +37,7 @@ class Poller:
 
     def _poll_worktree(self) -> None:
         # The next key may need it: it is loaded before the records, of which there may be many.
-        import git_blackbird.tui.commands  # noqa: F401, PLC0415  # as above
+        import git_blackbird.tui.commands  # noqa: F401  # as above
 
         was_busy = self._app.is_busy
         try:
@@ -63,7 +63,7 @@ class Poller:
 
     @cached_property
     def _log_tailer(self) -> "LogTailer":
-        from git_blackbird.tui.log_tail import LogTailer  # noqa: PLC0415  # the plan is shown before it is loaded
+        from git_blackbird.tui.log_tail import LogTailer  # the plan is shown before it is loaded
 
         return LogTailer(self._app.main.live)
 

@@ -283,7 +283,7 @@ def _fallocate() -> Any:
     # The size of a file includes its holes, so a limit on it would stop the writer.
     if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
         return None
-    import ctypes  # noqa: PLC0415  # only for a log beyond its limit
+    import ctypes  # only for a log beyond its limit
 
     library = ctypes.CDLL(None, use_errno=True)
     allocate = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)

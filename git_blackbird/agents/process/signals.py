@@ -17,7 +17,7 @@ _SURVEYS = 3
 
 def identity(pid: int) -> str | None:
     """Return an identity that survives reuse of the process id and reboots; None if the process has ended."""
-    from git_blackbird.agents.process.table import find_identity  # noqa: PLC0415  # loads psutil
+    from git_blackbird.agents.process.table import find_identity  # loads psutil
 
     return find_identity(pid)
 
@@ -38,7 +38,7 @@ def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
     These are the descendants of its ``leader``, the members of its group or session, and processes with the
     run's mark.
     """
-    from git_blackbird.agents.process.table import survey  # noqa: PLC0415  # loads psutil
+    from git_blackbird.agents.process.table import survey  # loads psutil
 
     known_to_have_ended = {leader}
     for _ in range(_SURVEYS):

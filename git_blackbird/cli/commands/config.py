@@ -101,7 +101,7 @@ _HEADINGS = ("  Agent", "Version", "State", "Login")
 
 
 def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
-    from git_blackbird.controller.queries.agents import view_agent, view_agents  # noqa: PLC0415  # keys need no agents
+    from git_blackbird.controller.queries.agents import view_agent, view_agents  # keys need no agents
 
     workspace = call.workspace
     if name is None:

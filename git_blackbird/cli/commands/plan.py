@@ -50,7 +50,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
         call.print("next: git blackbird add --title TEXT --prompt TEXT")
     result = None
     if hooks is not False:
-        from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted
+        from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # often not wanted
 
         result = install_hook_and_report(call) if hooks else offer_hook(call)
     hook = None if result is None else result.outcome
@@ -87,7 +87,7 @@ def add(
 
 
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
-    from git_blackbird.controller.plan.status_changes import set_status  # noqa: PLC0415  # loads what runs agents
+    from git_blackbird.controller.plan.status_changes import set_status  # loads what runs agents
 
     workspace = call.workspace
     workspace.require_settings()
@@ -115,7 +115,7 @@ def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[s
     if values:
         result = edit_task(workspace, task_id, lambda task: replace(task, **values))
     else:
-        from git_blackbird.controller.plan.editor import edit_in_editor  # noqa: PLC0415  # only the editor needs it
+        from git_blackbird.controller.plan.editor import edit_in_editor  # only the editor needs it
 
         asks = call.can_confirm(sys.stderr)
         result = edit_in_editor(workspace, task_id, lambda fault: asks and _confirm_reedit(fault))

@@ -15,7 +15,7 @@ def report(call: CommandContext, *, since: str | None, page: str | None) -> Exit
     if page is None:
         call.lines(report_lines(found, call.columns_less(2)))
     else:
-        from git_blackbird.cli.render.report_page import render_page  # noqa: PLC0415  # only a page pays for it
+        from git_blackbird.cli.render.report_page import render_page  # only a page pays for it
 
         save_page(workspace, page, render_page(found))
         call.print(f"wrote {render_path(page)}")

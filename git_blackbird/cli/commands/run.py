@@ -330,17 +330,17 @@ def run_loop_command(
 def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[BaseUI]:
     """Yield the user interface that fits the call, and leave the terminal as it was."""
     if call.as_json:
-        from git_blackbird.cli.ui.json import JsonUI  # noqa: PLC0415  # one of three is needed
+        from git_blackbird.cli.ui.json import JsonUI  # one of three is needed
 
         with contextlib.closing(Writer()) as writer:
             yield JsonUI(writer, wants_output=stream)
     elif not call.no_input and is_capable_terminal(call.environment.environ):
-        from git_blackbird.cli.ui.terminal import TerminalUI  # noqa: PLC0415  # questionary is for terminals
+        from git_blackbird.cli.ui.terminal import TerminalUI  # questionary is for terminals
 
         with TerminalUI(call, workspace, wants_output=stream) as ui:
             yield ui
     else:
-        from git_blackbird.cli.ui.plain import PlainUI  # noqa: PLC0415  # one of three is needed
+        from git_blackbird.cli.ui.plain import PlainUI  # one of three is needed
 
         asks = not call.no_input and not _keys_go_to_pager(call)
         with contextlib.closing(Writer()) as writer:

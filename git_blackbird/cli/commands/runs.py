@@ -135,7 +135,7 @@ def _list(
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
-    from git_blackbird.controller.queries.commits import commits_of, with_noted  # noqa: PLC0415  # no list needs it
+    from git_blackbird.controller.queries.commits import commits_of, with_noted  # no list needs it
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)
@@ -157,8 +157,8 @@ def _prompt_text(run: Run) -> str:
     if "task" not in run.context:
         return ""
     # A list of runs shows nothing of it.
-    from git_blackbird.messages.outgoing.prompts import render_prompt  # noqa: PLC0415
-    from git_blackbird.messages.outgoing.review_context import render_review_prompt  # noqa: PLC0415
+    from git_blackbird.messages.outgoing.prompts import render_prompt
+    from git_blackbird.messages.outgoing.review_context import render_review_prompt
 
     omitted = {"systemPrompt", "projectSnapshot"}
     context = {name: value for name, value in run.context.items() if name not in omitted}
@@ -183,7 +183,7 @@ def _show_part(
     sys.stdout.flush()
     if mode == "diff":
         return _show_diff(workspace, history, task_id, run_id, since_request=since_request)
-    from git_blackbird.cli.commands.logs import follow_run, show_log  # noqa: PLC0415  # only this pays for loading the agents
+    from git_blackbird.cli.commands.logs import follow_run, show_log  # only this pays for loading the agents
 
     show = show_log if mode == "log" else follow_run
     show(call, workspace, run_queries.find_run(workspace, history, task_id, run_id), raw=raw)
@@ -194,7 +194,7 @@ def _settle_foreign(
     call: CommandContext, workspace: Workspace, task_id: str | None, chosen: "_Foreign"
 ) -> ExitCode:
     # Readers write nothing.
-    from git_blackbird.controller.decisions import foreign  # noqa: PLC0415
+    from git_blackbird.controller.decisions import foreign
 
     if chosen.everything:
         taken = foreign.accept_all_foreign(workspace)
@@ -217,8 +217,8 @@ def _settle_foreign(
 def _show_diff(
     workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
 ) -> ExitCode:
-    from git_blackbird.cli.render.transcript import painted_diff  # noqa: PLC0415  # no list needs either
-    from git_blackbird.controller.queries import diff  # noqa: PLC0415
+    from git_blackbird.cli.render.transcript import painted_diff  # no list needs either
+    from git_blackbird.controller.queries import diff
 
     if since_request or run_id is None:
         pair = diff.change_pair(workspace, history, task_id, since_request=since_request)
@@ -272,7 +272,7 @@ def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
 def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, wants_xml: bool) -> None:
     view = view_change_review(workspace, task)
     if wants_xml:
-        from git_blackbird.messages.display.merged_review import render_merged_xml  # noqa: PLC0415  # only XML pays
+        from git_blackbird.messages.display.merged_review import render_merged_xml  # only XML pays
 
         if view.merged is None:
             raise RequestError(
@@ -287,8 +287,8 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
 
 def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
     # Showing a review needs nothing of what makes one.
-    from git_blackbird.cli.commands.run import open_with_flags, run_loop_command  # noqa: PLC0415
-    from git_blackbird.controller.engine.commands import review_loop  # noqa: PLC0415
+    from git_blackbird.cli.commands.run import open_with_flags, run_loop_command
+    from git_blackbird.controller.engine.commands import review_loop
 
     keys = ("agent", "reviews.spec.agent", "reviews.code.agent")
     workspace = open_with_flags(call, dict.fromkeys(keys, agent))
@@ -296,7 +296,7 @@ def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) ->
 
 
 def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
-    from git_blackbird.controller.engine.commands import dismiss_review  # noqa: PLC0415  # as above
+    from git_blackbird.controller.engine.commands import dismiss_review
 
     if reason is None:
         raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")

@@ -62,7 +62,7 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
 
 
 def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> None:
-    from git_blackbird.controller.queries.prompt_preview import preview  # noqa: PLC0415  # loads what knows the agents
+    from git_blackbird.controller.queries.prompt_preview import preview  # loads what knows the agents
 
     view = preview(workspace, task_id)
     call.print(strip_controls(view.text).rstrip("\n"))

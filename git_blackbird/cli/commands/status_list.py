@@ -50,7 +50,7 @@ def show_status(
         call.lines(status_lines(overview, elsewhere, call))
         conflicts = None
         if wants_conflicts:
-            from git_blackbird.controller.queries.conflicts import find_conflicts  # noqa: PLC0415  # loads pygit2
+            from git_blackbird.controller.queries.conflicts import find_conflicts  # loads pygit2
 
             conflicts = list(find_conflicts(workspace, state))
             call.lines(conflict_lines(conflicts))
@@ -66,12 +66,12 @@ def tui(call: CommandContext) -> ExitCode:
     if call.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
         return show_status(call)
     with gc_paused():
-        from git_blackbird.controller.queries.watcher import WorktreeWatcher  # noqa: PLC0415  # readers need it not
+        from git_blackbird.controller.queries.watcher import WorktreeWatcher  # readers need it not
 
         # What is wrong with the repository or the plan is said before the screen is taken.
         watch = WorktreeWatcher(call.environment)
         watch.plan()
-        from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
+        from git_blackbird.tui.app import BlackbirdApp  # only who opens it pays for it
 
         # All of that stays: the search for garbage need not halt the screen for it.
         gc.freeze()

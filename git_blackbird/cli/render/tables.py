@@ -218,7 +218,7 @@ def run_records(runs: Iterable[Run]) -> Iterator[Record]:
 
 def status_records(overview: "StatusReport") -> Iterator[Record]:
     """Return the status report as records; the first field of each is its kind."""
-    from git_blackbird.controller.queries.attention import due_groups  # noqa: PLC0415  # a list of runs has none
+    from git_blackbird.controller.queries.attention import due_groups  # a list of runs has none
 
     for status in Status:
         yield "count", status.value, overview.counts[status]

@@ -22,7 +22,7 @@ def _completer(offer: Callable[[click.Context], Iterable[Offer]]) -> Completer:
     """Turn what is on offer into a callback of click: the values that begin with what was typed."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
-        from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
+        from click.shell_completion import CompletionItem  # --help must not pay for it
 
         return [
             CompletionItem(value, help=what) for value, what in offer(ctx) if value.startswith(incomplete)
@@ -32,7 +32,7 @@ def _completer(offer: Callable[[click.Context], Iterable[Offer]]) -> Completer:
 
 
 def _glance() -> "Glance":
-    from git_blackbird.controller.queries.completion import glance  # noqa: PLC0415  # only values of the plan pay for it
+    from git_blackbird.controller.queries.completion import glance  # only values of the plan pay for it
 
     return glance(os.environ, os.getcwd())  # noqa: PTH109  # pathlib is slow to load
 
@@ -73,7 +73,7 @@ def runs(ctx: click.Context) -> Iterable[Offer]:
 @_completer
 def commits(_: click.Context) -> Iterable[Offer]:
     """Offer branches and tags."""
-    from git_blackbird.controller.queries.completion import list_refs  # noqa: PLC0415  # starts git
+    from git_blackbird.controller.queries.completion import list_refs  # starts git
 
     return ((name, "") for name in list_refs(os.environ, os.getcwd()))  # noqa: PTH109  # as above
 
@@ -94,7 +94,7 @@ def schema_names() -> list[str]:
 
 def _config_keys() -> dict[str, Mapping[str, Any]]:
     """Return the keys of the configuration with their JSON Schemas: the model itself is slow to load."""
-    import json  # noqa: PLC0415  # only keys pay for it
+    import json  # only keys pay for it
 
     with open(f"{SCHEMAS}/config.json", encoding="utf-8") as file:  # noqa: PTH123  # as above
         schema = json.load(file)
@@ -133,6 +133,6 @@ def schemas(_: click.Context) -> Iterable[Offer]:
 
 def folders(_: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
     """Let the shell complete a folder."""
-    from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
+    from click.shell_completion import CompletionItem  # --help must not pay for it
 
     return [CompletionItem(incomplete, type="dir")]

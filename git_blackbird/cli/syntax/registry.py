@@ -49,7 +49,7 @@ class CommandSpec(click.Command):
         return super().parse_args(ctx, args)
 
     def _call(self, *, as_json: bool, no_input: bool, **values: Any) -> ExitCode:
-        from git_blackbird.cli.output import CommandContext  # noqa: PLC0415  # loads what commands share
+        from git_blackbird.cli.output import CommandContext  # loads what commands share
 
         trace.event("command", self.name)
         module, function = self.code.split(":")

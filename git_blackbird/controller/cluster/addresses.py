@@ -35,7 +35,7 @@ def scheduler_command(address: str) -> str | None:
 
 def _place(address: str) -> tuple[str, int] | None:
     """Return host and port as Dask reads them; None for what is reached otherwise. Raises ValueError."""
-    from distributed.comm.addressing import parse_address, parse_host_port  # noqa: PLC0415 - an extra
+    from distributed.comm.addressing import parse_address, parse_host_port  # an extra
 
     scheme, place = parse_address(address)
     return parse_host_port(place) if scheme in {"tcp", "tls"} else None

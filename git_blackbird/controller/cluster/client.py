@@ -77,7 +77,7 @@ class Cluster:
         return self
 
     async def _connect(self, address: str) -> Connection:
-        from distributed import Client  # noqa: PLC0415 - an extra, and slow to load
+        from distributed import Client  # an extra, and slow to load
 
         repo, config, count = self._workspace.repo, self._workspace.config.cluster, 1
         is_remote = not address.startswith(LOCAL)

@@ -15,7 +15,7 @@ _TLS = "distributed.comm.tls"
 def require_extra() -> None:
     """Load Dask, without what it logs of its connections. Raises UnusableError where it is not installed."""
     try:
-        import distributed  # noqa: F401, PLC0415 - an extra, and slow to load
+        import distributed  # noqa: F401  # an extra, and slow to load
     except ImportError as error:
         raise UnusableError(_MISSING) from error
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
@@ -24,7 +24,7 @@ def require_extra() -> None:
 
 def require_tls_files(address: str, role: Literal["client", "worker"]) -> None:
     """Raise UnusableError naming a file that Dask's configuration has for TLS, and that is not there."""
-    import dask  # noqa: PLC0415 - as above
+    import dask
 
     if not address.startswith("tls:"):
         return

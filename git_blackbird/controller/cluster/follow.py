@@ -268,7 +268,7 @@ class _Follower:
         return self._is_given_up
 
     async def _ask_to_stop(self) -> None:
-        from distributed import Event  # noqa: PLC0415 - loaded by now
+        from distributed import Event  # loaded by now
 
         stop, kill = stop_events(self._remote.run.id)
         for name in (stop, kill) if self._hurry.is_set() else (stop,):

@@ -16,8 +16,8 @@ _UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"
 @contextlib.asynccontextmanager
 async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
     """Start a scheduler and workers on this machine, and return its address; they end with the block."""
-    import dask  # noqa: PLC0415 - an extra, and slow to load
-    from distributed import Scheduler  # noqa: PLC0415 - as above
+    import dask  # an extra, and slow to load
+    from distributed import Scheduler
 
     top = workspace.paths.state_root
     folder = top.parent / f"{top.name}.workers"

@@ -132,7 +132,7 @@ class Host:
             act()
 
     async def _is_asked(self, event: str) -> bool:
-        from distributed import Event  # noqa: PLC0415 - an extra, and slow to load
+        from distributed import Event  # an extra, and slow to load
 
         # While the scheduler is away nobody can ask.
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
@@ -225,7 +225,7 @@ def _agent_text(name: str, agent: ProbeResult) -> str:
 
 
 async def _stay_connected(host: Host) -> None:
-    from distributed import Client, Worker  # noqa: PLC0415 - an extra, and slow to load
+    from distributed import Client, Worker  # an extra, and slow to load
 
     options, said, was_connected = host.options, "", False
     host.say(f"connecting to {options.address}")

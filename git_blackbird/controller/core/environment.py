@@ -51,8 +51,8 @@ def system_environment() -> Environment:
 
     Raises UnusableError when it is in a folder that was removed.
     """
-    import os  # noqa: PLC0415  # this and the next are this function's whole business
-    import time  # noqa: PLC0415
+    import os  # this and the next are this function's whole business
+    import time
 
     try:
         cwd = Path.cwd()

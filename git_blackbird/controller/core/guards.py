@@ -18,7 +18,7 @@ from git_blackbird.storage.paths import Paths
 
 def is_alive(run: Run) -> bool:
     """Whether the very process of a record still runs; on another machine it does by its record."""
-    from git_blackbird.agents.process import signals  # noqa: PLC0415  # most records are closed
+    from git_blackbird.agents.process import signals  # most records are closed
 
     if run.cluster:
         return run.status is RunStatus.RUNNING
@@ -27,7 +27,7 @@ def is_alive(run: Run) -> bool:
 
 def processes_at_work(paths: Paths, run: Run) -> list[int]:
     """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
-    from git_blackbird.agents.process import signals  # noqa: PLC0415  # as above
+    from git_blackbird.agents.process import signals
 
     if is_foreign_copy(paths, run):
         return []

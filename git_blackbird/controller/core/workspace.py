@@ -98,7 +98,7 @@ class Workspace:
         """Return where the worktree of its own is that a run worked in: somebody may have moved it since."""
         if run.worktree is None or os.path.lexists(run.worktree):
             return run.worktree
-        from git_blackbird.git.worktree.linked import find_task_worktree  # noqa: PLC0415  # rarely needed
+        from git_blackbird.git.worktree.linked import find_task_worktree  # rarely needed
 
         found = find_task_worktree(self.repo, run.task_id)
         return run.worktree if found is None else str(found.repo.top)
@@ -190,7 +190,7 @@ def open_workspace(
     if repo.git_dir != repo.common_dir:
         _require_no_task(repo)
     if os.path.lexists(repo.index_lock):
-        from git_blackbird.git.worktree.index import clear_leftover_lock  # noqa: PLC0415  # rarely there
+        from git_blackbird.git.worktree.index import clear_leftover_lock  # rarely there
 
         clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
@@ -200,14 +200,14 @@ def open_workspace(
 
 
 def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
-    from git_blackbird.git.worktree.saved_trees import hold_trees  # noqa: PLC0415  # reading needs none
+    from git_blackbird.git.worktree.saved_trees import hold_trees  # reading needs none
 
     return hold_trees(repo, run.id, {"base": run.base_tree, "head": run.head_tree}, trees)
 
 
 def _require_no_task(repo: Repository) -> None:
     """Raise ElsewhereError in the worktree of a task: its plan and records are another worktree's."""
-    from git_blackbird.git.worktree.linked import home_of, owner_of  # noqa: PLC0415  # in linked worktrees only
+    from git_blackbird.git.worktree.linked import home_of, owner_of  # in linked worktrees only
 
     if (task_id := owner_of(repo)) is not None:
         home = home_of(repo)
@@ -258,7 +258,7 @@ def find_task(plan: Plan, task_id: str) -> Task:
     """Return the task of that id. Raises RequestError naming the nearest id when there is none."""
     task = plan.tasks.get(TaskId(task_id))
     if task is None:
-        from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt id pays for it
+        from difflib import get_close_matches  # only a misspelt id pays for it
 
         close = get_close_matches(task_id, plan.tasks, n=1)
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"

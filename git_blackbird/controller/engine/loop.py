@@ -100,8 +100,8 @@ class Loop:
         """
         if not self._workspace.config.cluster.address:
             return await self._run()
-        from git_blackbird.controller.cluster.client import Cluster  # noqa: PLC0415  # few use it
-        from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs  # noqa: PLC0415
+        from git_blackbird.controller.cluster.client import Cluster  # few use it
+        from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs
 
         engine = self._engine
         async with contextlib.AsyncExitStack() as stack:

@@ -86,7 +86,7 @@ def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
 def view_agent(workspace: Workspace, name: str) -> AgentView:
     """Look at one agent. Raises RequestError naming the nearest when there is none of that name."""
     if name not in AGENTS:
-        from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt name pays for it
+        from difflib import get_close_matches  # only a misspelt name pays for it
 
         close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"

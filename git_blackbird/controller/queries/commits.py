@@ -20,7 +20,7 @@ from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
 def with_noted(workspace: Workspace, run: Run) -> Run:
     """Return a run that is not over with the commits it has made so far; its record lists none yet."""
     if run.status is RunStatus.RUNNING:
-        from git_blackbird.git.hooks.attribution import list_commits  # noqa: PLC0415  # only a live run pays for it
+        from git_blackbird.git.hooks.attribution import list_commits  # only a live run pays for it
 
         # What cannot be read is told where the record is closed.
         with contextlib.suppress(OSError):

@@ -140,9 +140,9 @@ def glance(environ: Mapping[str, str], cwd: str) -> Glance:
 
 def list_refs(environ: Mapping[str, str], cwd: str) -> list[str]:
     """Return the names of branches and tags."""
-    from pathlib import Path  # noqa: PLC0415  # this and the next are slow to load
+    from pathlib import Path  # this and the next are slow to load
 
-    from git_blackbird.git.core.process import run_git  # noqa: PLC0415
+    from git_blackbird.git.core.process import run_git
 
     words = ("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags")
     done = run_git(words, cwd=Path(cwd), environ=environ, check=False)

@@ -63,7 +63,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     note = load_pending_approval(workspace.paths)
     if note is None or approval_in_progress(workspace.paths) is not None:
         return None
-    from git_blackbird.git.worktree.log import commit_of_run  # noqa: PLC0415  # hardly ever there is one
+    from git_blackbird.git.worktree.log import commit_of_run  # hardly ever there is one
 
     oid = commit_of_run(workspace.repo, note.run_id, note.parent)
     run = workspace.store.records.history(note.task_id).find(note.run_id)

@@ -96,7 +96,7 @@ def record_commit(
     # Whoever decides need not be the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
-            from git_blackbird.controller.core.notify import calling_for_decision, send_notification  # noqa: PLC0415  # where there is a call
+            from git_blackbird.controller.core.notify import calling_for_decision, send_notification
 
             send_notification(workspace, calling_for_decision(task, run.id))
     return tuple(lines)

@@ -302,7 +302,7 @@ def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff
 
     A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
     """
-    from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
+    from git_blackbird.model.entities.change import TreePair  # not in that process
 
     tree, parents = commit_parts(repo, oid)
     parent = parents[0] if parents else None

@@ -201,7 +201,7 @@ def _unusable(completed: Completed) -> UnusableError:
 def head(repo: Repository) -> Head:
     """Return the target of HEAD, which may be unborn or detached. Raises UnusableError."""
     objects = open_libgit2(repo)
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     with using_objects(repo):
         at = objects.lookup_reference("HEAD")
@@ -228,7 +228,7 @@ def open_libgit2(repo: Repository) -> "pygit2.Repository":
 
 def open_libgit2_anew(git_dir: Path) -> "pygit2.Repository":
     """Open a repository with libgit2, to see its index as it is now. Raises UnusableError."""
-    import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
+    import pygit2  # 66 ms, and only what looks into trees needs it
 
     # Git has checked at discovery whether this user trusts the repository's owner.
     pygit2.settings.owner_validation = False
@@ -253,7 +253,7 @@ def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Rep
 @contextlib.contextmanager
 def using_objects(repo: Repository) -> Iterator[None]:
     """Convert errors of libgit2 in the block to an UnusableError that names the repository."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     try:
         yield

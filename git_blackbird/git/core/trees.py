@@ -66,7 +66,7 @@ class TreeStore:
 
     def content(self, oid: str, most: int) -> bytes:
         """Return the content of a file of at most so many bytes. Raises UnusableError."""
-        import pygit2  # noqa: PLC0415 - loaded by now
+        import pygit2  # loaded by now
 
         found = self.objects.get(oid)
         if not isinstance(found, pygit2.Blob) or found.size > most:
@@ -78,7 +78,7 @@ class TreeStore:
         return self._save({name: _row(entry) for name, entry in tree.items()})
 
     def _save(self, rows: _Rows) -> str:
-        import pygit2  # noqa: PLC0415 - loaded by now
+        import pygit2  # loaded by now
 
         try:
             oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(rows)))
@@ -162,7 +162,7 @@ class TreeStore:
         return result
 
     def _raw(self, oid: str) -> bytes:
-        import pygit2  # noqa: PLC0415 - loaded by now
+        import pygit2  # loaded by now
 
         try:
             kind, data = self.objects.read(pygit2.Oid(hex=oid))

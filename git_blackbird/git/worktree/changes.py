@@ -261,7 +261,7 @@ def unfiltered_diff(repo: Repository, pair: TreePair) -> bytes:
 
 
 def _is_binary(trees: TreeStore, side: TreeEntry | None) -> bool:
-    import pygit2  # noqa: PLC0415  # loaded by now
+    import pygit2  # loaded by now
 
     if side is None or side.mode == SUBMODULE:
         return side is not None

@@ -59,7 +59,7 @@ def _parent(linked: Repository, commit: str) -> str | None:
 
 
 def _read(repo: Repository, commit: str) -> "pygit2.Commit":
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     with using_objects(repo):
         return open_libgit2(repo)[commit].peel(pygit2.Commit)

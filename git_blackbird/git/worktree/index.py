@@ -218,7 +218,7 @@ def may_have_submodules(index: Path) -> bool:
 
 def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     try:
         held = pygit2.Index(os.fspath(index))
@@ -234,7 +234,7 @@ def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
 
 def write_entries(index: Path, entries: Mapping[bytes, TreeEntry]) -> None:
     """Make an index with these entries. Raises UnusableError."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     try:
         made = pygit2.Index(os.fspath(index))

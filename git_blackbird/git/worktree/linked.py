@@ -84,7 +84,7 @@ def is_cut_off(linked: Repository) -> bool:
 
 def begun_tree(linked: Repository) -> str:
     """Return the tree whose checkout was cut off; one without files if it had not begun."""
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     commit = (linked.private_dir / _BEGUN).read_text()
     objects = open_libgit2(linked)
@@ -285,7 +285,7 @@ def stray_commits(linked: Repository) -> list[str]:
 
 def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:
     """Whether ``commit_of`` made a commit. Nobody else's is named where one of its is gone."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     try:
         return bool(objects[commit].peel(pygit2.Commit).committer.email == _EMAIL)
@@ -305,7 +305,7 @@ def base_of(linked: Repository) -> str | None:
 
 def base_tree(linked: Repository) -> str | None:
     """Return the tree of the commit that a task's worktree began with; None if that is gone."""
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     commit = base_of(linked)
     if commit is None:
@@ -336,7 +336,7 @@ def commit_of(repo: Repository, tree: str, parents: Sequence[str], message: str,
 
     ``at`` is in seconds since 1970. Raises UnusableError.
     """
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     objects = open_libgit2(repo)
     with using_objects(repo):

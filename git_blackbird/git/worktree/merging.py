@@ -190,7 +190,7 @@ def _merge_by_libgit2(
     repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
 ) -> TreeMerge:
     """Merge without the user's merge drivers."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     paths, empty = list(versions), trees.save({})
     # By number: libgit2 has paths as text.

@@ -62,7 +62,7 @@ def add_ignored(
 
 def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[bytes, TreeEntry]:
     """Return what a snapshot would have of files and links; nothing for other things."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     places = {path: repo.top / os.fsdecode(path) for path in signatures}
     modes = {path: signature[4] for path, signature in signatures.items()}

@@ -74,7 +74,7 @@ def save_run_ref(repo: Repository, run_id: str, base: str, head: str, purpose: P
 
 def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
     """Return the entries of the tree that a reference is at; none if it is not there."""
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     with using_objects(repo):
         reference = open_libgit2(repo).references.get(name)
@@ -82,7 +82,7 @@ def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeE
 
 
 def _point(repo: Repository, name: str, oid: str) -> None:
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     try:
         open_libgit2(repo).references.create(name, oid, force=True)
@@ -96,7 +96,7 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
 
     The reference is at one commit that has all of them as parents.
     """
-    import pygit2  # noqa: PLC0415 - slow to load
+    import pygit2  # slow to load
 
     ref = f"{_OURS}commits/{name}"
     with using_objects(repo):
@@ -123,7 +123,7 @@ def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
 
 def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair | None":
     """Return the trees that a run's reference holds for a purpose; None if not both are there."""
-    from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
+    from git_blackbird.model.entities.change import TreePair  # not in that process
 
     held, prefix = _held(repo, TreeStore(repo), _name(run_id, purpose)), _PREFIXES[purpose]
     base, head = held.get(prefix + b"base"), held.get(prefix + b"head")

@@ -140,7 +140,7 @@ def _raise(error: OSError) -> None:
 
 
 def _head_tree(view: Repository, trees: TreeStore) -> str:
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     objects = open_libgit2(view)
     if objects.head_is_unborn:
@@ -236,7 +236,7 @@ def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str,
 
 def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
     """Return the commit that an object is, or a tag of; None for others, and where it is gone."""
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     try:
         return str(objects[oid].peel(pygit2.Commit).id)

@@ -184,7 +184,7 @@ def _cut(part: str, shown: int, total: int) -> str:
 
 
 def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))
     renames = pygit2.enums.DiffFind.FIND_RENAMES
@@ -227,7 +227,7 @@ def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[Chan
 
 
 def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
-    import pygit2  # noqa: PLC0415 - loaded by now
+    import pygit2  # loaded by now
 
     if file.mode == SUBMODULE:
         return 1

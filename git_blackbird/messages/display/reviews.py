@@ -78,7 +78,7 @@ def result_lines(run: Run) -> Iterator[str]:
     result = result_of(run)
     if result is not None:
         # Imported on demand, because only a single run needs it.
-        from git_blackbird.messages.display.merged_review import render_result_text  # noqa: PLC0415  # only a review pays
+        from git_blackbird.messages.display.merged_review import render_result_text  # only a review pays
 
         yield from strip_controls(render_result_text(result)).splitlines()
 
@@ -87,7 +87,7 @@ def merged_lines(run: Run) -> Iterator[str]:
     """Format the findings of both reviewers of a run's change; empty for a run without reviews."""
     merged = merged_or_none(run)
     if merged is not None:
-        from git_blackbird.messages.display.merged_review import render_merged_text  # noqa: PLC0415  # as above
+        from git_blackbird.messages.display.merged_review import render_merged_text
 
         yield from strip_controls(render_merged_text(merged)).splitlines()
 

@@ -133,10 +133,10 @@ def _repair(match: re.Match[str]) -> str:
 
 
 def _parse(form: str) -> "Element":
-    from xml.etree.ElementTree import ParseError  # noqa: PLC0415  # only where an answer is read
+    from xml.etree.ElementTree import ParseError  # only where an answer is read
 
-    from defusedxml import DefusedXmlException  # noqa: PLC0415
-    from defusedxml.ElementTree import fromstring  # noqa: PLC0415
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
 
     tokens = list(_TOKEN.finditer(form))
     if any(_TAG_BEGINNING.search(token["cdata"] or token["comment"] or "") for token in tokens):

@@ -120,7 +120,7 @@ def _cut(text: str, limit: int) -> str:
 
 def _marker(texts: Sequence[str]) -> str:
     """Derive a marker that does not occur in the texts, the same for the same texts."""
-    from hashlib import sha256  # noqa: PLC0415  # only a review pays for it
+    from hashlib import sha256  # only a review pays for it
 
     whole = "\0".join(texts)
     marker = sha256(whole.encode(errors="surrogatepass")).hexdigest()[:_MARKER_CHARACTERS]

@@ -82,7 +82,7 @@ class Checked(NamedTuple):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
         """Validate the annotated type."""
-        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415  # see above
+        from pydantic_core.core_schema import no_info_after_validator_function
 
         return no_info_after_validator_function(self.check, handler(source))
 

@@ -366,7 +366,7 @@ def find_key(name: str) -> Key | None:
 
 def nearest_key(name: str) -> str:
     """Suggest the key that was probably meant."""
-    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt key pays for it
+    from difflib import get_close_matches  # only a misspelt key pays for it
 
     close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.5)
     return f"did you mean {_FOLDED[close[0]].name}?" if close else "`git blackbird config` lists every key"

@@ -74,7 +74,7 @@ def _parse(key: Key, setting: RawSetting) -> object:
 
 def _parse_words(raw: str) -> tuple[str, ...]:
     """Split words as a shell does, or parse a list as it is shown: a JSON array of texts."""
-    import shlex  # noqa: PLC0415  # only for setting a list
+    import shlex  # only for setting a list
 
     try:
         if raw.lstrip().startswith("["):

@@ -66,7 +66,7 @@ def completion_signature(parent: Task, tasks: Mapping[TaskId, Task]) -> str:
 
     Raises ValueError for a child without a valid time.
     """
-    from hashlib import sha256  # noqa: PLC0415  # only a plan with parents to review pays for it
+    from hashlib import sha256  # only a plan with parents to review pays for it
 
     children = [
         {"childId": child, "completedUnixNano": parse_timestamp(tasks[child].updated_at)}

@@ -264,7 +264,7 @@ class ReviewFollowUp(StrEnum):
 
 def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) -> ReviewFollowUp:
     """Return who acts next. A missing review, and issues after the last round, need a person."""
-    from git_blackbird.model.entities.findings import FollowUp  # noqa: PLC0415  # see above
+    from git_blackbird.model.entities.findings import FollowUp
 
     if merged.missing or merged.action is None:
         return ReviewFollowUp.ASK
@@ -305,7 +305,7 @@ def merged_or_none(run: Run) -> "MergedReview | None":
     """Return the merged review in a run's record; None also if it is invalid."""
     if run.merged_review is None:
         return None
-    from git_blackbird.model.entities.findings import MergedReview  # noqa: PLC0415  # see above
+    from git_blackbird.model.entities.findings import MergedReview
 
     try:
         return MergedReview.from_value(run.merged_review)
@@ -317,7 +317,7 @@ def result_of(run: Run) -> "ReviewResult | None":
     """Return one reviewer's result from its record; None if it gave no valid result."""
     if run.review_result is None:
         return None
-    from git_blackbird.model.entities.findings import ReviewResult  # noqa: PLC0415  # see above
+    from git_blackbird.model.entities.findings import ReviewResult
 
     try:
         return ReviewResult.from_value(run.review_result)

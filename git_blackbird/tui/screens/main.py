@@ -212,7 +212,7 @@ class MainScreen(Screen[None]):
     def _history(self) -> "HistoryPanes":
         """The panes of runs and diffs, which are made when the plan is drawn."""
         if self._shown_history is None:
-            from git_blackbird.tui.widgets.history_panes import HistoryPanes  # noqa: PLC0415  # as above
+            from git_blackbird.tui.widgets.history_panes import HistoryPanes
 
             self._shown_history = HistoryPanes(self._open_workspace)
             for pane in (self._shown_history.runs, self._shown_history.diff):

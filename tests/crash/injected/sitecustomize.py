@@ -127,7 +127,7 @@ def _is_affected() -> bool:
 
 
 def _begin() -> None:
-    import pygit2  # noqa: PLC0415  # only where it is counted
+    import pygit2  # only where it is counted
 
     steps = Steps()
     os.fsync = steps.on_file("os.fsync", os.fsync)

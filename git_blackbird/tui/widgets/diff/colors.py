@@ -112,7 +112,7 @@ class SyntaxColors:
 
 
 def _lexer_for(name: str) -> "Lexer | None":
-    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415  # only diffs with code pay
+    from pygments.lexers import find_lexer_class_for_filename  # only diffs with code pay
 
     found: Callable[..., Lexer] | None = find_lexer_class_for_filename(name)
     return None if found is None else found(stripnl=False, ensurenl=False)
