@@ -12,11 +12,12 @@ from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, quoted
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
-from git_blackbird.model.entities.history import History, runs_in_change
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
@@ -130,7 +131,7 @@ class Workspace:
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
         """Return the runs whose change a decision is about."""
-        return runs_in_change(history, commits=self.commits_approvals)
+        return Change.of(history).runs_to_decide(commits=self.commits_approvals)
 
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> AbstractContextManager[Transaction]:
         """Hold the store lock to change something.

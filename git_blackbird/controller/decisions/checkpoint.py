@@ -20,16 +20,10 @@ from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.change.change import Change, RequestedChange, count_rounds, total_cost
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
-from git_blackbird.model.entities.history import (
-    History,
-    RequestedChange,
-    count_rounds,
-    requested_changes,
-    runs_in_change,
-    total_cost,
-)
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
@@ -37,7 +31,6 @@ from git_blackbird.model.rules.attention import is_session_lost, pending_decisio
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
-    count_requests,
     merged_or_none,
     missing_texts,
     next_after,
@@ -221,7 +214,7 @@ def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator
         yield why_asked(run.check)
     if follow_up is not CheckFollowUp.FIX:
         return
-    sent = count_requests(runs_in_change(history), run, BY_CHECK)
+    sent = Change.of(history).count_sent_back(BY_CHECK)
     if sent >= workspace.config.check.max_rounds:
         yield f"the check still fails after {counted(sent, 'change request')} (check.maxRounds)"
     elif (obstacle := why_not_resumable(workspace, history, run)) is not None:
@@ -244,7 +237,7 @@ def _review_reasons(workspace: Workspace, history: History, run: Run) -> tuple[s
 
 
 def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
-    requests = requested_changes(runs_in_change(state.history(run.task_id)))
+    requests = Change.of(state.history(run.task_id)).requests
     if not requests:
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]

@@ -17,11 +17,11 @@ from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_run
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted, shell_word
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 
 _MAX_NAMED = 20
 
@@ -63,8 +63,9 @@ def create_task_branch(
     history = state.history(task.id)
     require_usable(task.id, history)
     # What was taken back can be had as a branch all the same.
-    since = [run for run in runs_since_undo(history.own) if run.has_changed_files]
-    runs = since or [run for run in undone_runs(history.own) if run.has_changed_files]
+    work = Work.of(history)
+    since = [run for run in work.runs if run.has_changed_files]
+    runs = since or [run for run in work.undone if run.has_changed_files]
     changes = [run.change_in_place for run in runs if run.change_in_place is not None]
     if runs and runs[-1].change_in_place is None and runs[-1].change_elsewhere is not None:
         changes.append(runs[-1].change_elsewhere)

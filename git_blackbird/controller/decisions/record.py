@@ -43,6 +43,7 @@ from git_blackbird.messages.outgoing.prompts import bound_output, render_suggest
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
 from git_blackbird.model.entities.decision import Decision
@@ -58,7 +59,6 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import undo_commands
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch

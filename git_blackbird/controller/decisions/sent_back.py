@@ -21,10 +21,10 @@ from git_blackbird.messages.outgoing.prompts import (
     render_merged_check_request,
     render_unresolved_request,
 )
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
 from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.views.events import LandingEnded
@@ -74,7 +74,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     the task's worktree.
     """
     history = workspace.store.records.history(run.task_id)
-    sent = count_landing_rounds(runs_in_change(history), run)
+    sent = count_landing_rounds(Change.of(history))
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     trees = None if merged is None else merged._asdict()
     if run.landing_begun:

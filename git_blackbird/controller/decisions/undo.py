@@ -37,13 +37,13 @@ from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import render_undo_message, undo_mark
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState, Run, RunFields
 from git_blackbird.model.entities.status import IN_HAND
-from git_blackbird.model.entities.undo import runs_since_undo, undone_runs
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.locks import approval_lock
@@ -112,8 +112,8 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
 
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
     """Whether anything of a task may be in the user's worktree, by its records."""
-    own = state.history(run.task_id).own
-    return run.worktree is None or any(one.has_changed_worktree for one in runs_since_undo(own))
+    runs = Work.of(state.history(run.task_id)).runs
+    return run.worktree is None or any(one.has_changed_worktree for one in runs)
 
 
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
@@ -154,8 +154,9 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if task.status in IN_HAND and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
-    undone = undone_runs(history.own)
-    runs = [run for run in runs_since_undo(history.own) if run.has_changed_worktree]
+    work = Work.of(history)
+    undone = work.undone
+    runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
     if not runs and marked and (marked.undo_left or marked.undo_uncommitted or marked.undo_begun):
         # What was in the way may be gone, or it is half brought back.
@@ -169,8 +170,8 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 
 
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
-    history = state.history(task.id)
-    undone, later = undone_runs(history.own), runs_since_undo(history.own)
+    work = Work.of(state.history(task.id))
+    undone, later = work.undone, work.runs
     if any(run.undo_begun == "undo" for run in later):
         # It is half taken back.
         undone, later = later, ()

@@ -35,6 +35,7 @@ from git_blackbird.git.core.config import git_identity
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.cli_hints import (
     answer_options,
     decide_run_command,
@@ -42,7 +43,7 @@ from git_blackbird.model.entities.cli_hints import (
     task_command,
 )
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History, PendingMessages
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType

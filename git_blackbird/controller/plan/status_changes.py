@@ -7,8 +7,8 @@ from git_blackbird.controller.core.status_sync import save_plan, save_statuses, 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
-from git_blackbird.model.entities.history import pending_messages
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.model.entities.status import Status
@@ -107,7 +107,7 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
         task.id,
         status,
         overtaken,
-        pending_messages(workspace.store.records.history(task.id)).texts,
+        Change.of(workspace.store.records.history(task.id)).messages().texts,
         tuple(dependent.id for dependent in started_dependents(before, task)) if leaves_done else (),
         tuple(
             parent.id for parent in ancestors(before, task) if after.tasks[parent.id].status != parent.status

@@ -10,9 +10,10 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_known, list_paths
 from git_blackbird.git.worktree.changes import Filter, compose_change, diff_text, show_diff
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import History, requested_change, runs_in_change
+from git_blackbird.model.entities.history import History
 
 
 def full_diff(workspace: Workspace, pair: TreePair) -> str:
@@ -35,7 +36,7 @@ def change_pair(
     """
     legs = own_legs(workspace, workspace.runs_to_decide(history))
     if since_request:
-        requested = requested_change(runs_in_change(history))
+        requested = Change.of(history).last_request
         if requested is None:
             require_usable(TaskId(task_id), history)
             raise RequestError(

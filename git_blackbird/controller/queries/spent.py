@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import seconds_between
-from git_blackbird.model.entities.history import History, total_cost
+from git_blackbird.model.change.change import total_cost
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.rules.state import PlanState
 

@@ -12,15 +12,16 @@ from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.messages import PendingMessages
+from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
-from git_blackbird.model.entities.history import History, PendingMessages
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError, StaleCopy
 from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import undo_commands
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,

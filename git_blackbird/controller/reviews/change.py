@@ -34,9 +34,10 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedReview, Source
-from git_blackbird.model.entities.history import History, runs_in_change
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
     BY_REVIEWERS,
@@ -56,7 +57,6 @@ from git_blackbird.model.rules.reviews import (
     next_after,
     result_of,
     reviews_about,
-    round_of,
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import ReviewsEnded, RunEnded
@@ -90,8 +90,8 @@ def change_review_request(
 
     ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
-    runs = runs_in_change(state.history(task.id))
-    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
+    history = state.history(task.id)
+    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
     if pair is None:
         return None
     threshold = workspace.config.reviews.diff_threshold_lines
@@ -101,7 +101,8 @@ def change_review_request(
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)
-    return ChangeReviewRequest(task, run, text, pair.head, state.plan, round_of(runs, run), finished)
+    number = Change.of(history).review_round
+    return ChangeReviewRequest(task, run, text, pair.head, state.plan, number, finished)
 
 
 def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Run]:

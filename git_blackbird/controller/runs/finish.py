@@ -31,10 +31,10 @@ from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CHECK_DUE
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -379,7 +379,8 @@ def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
     if closed.tree_pair is None:
         return False
     history = workspace.store.records.history(closed.task_id)
-    earlier = (run for run in runs_in_change(history) if run.id != closed.id and run.tree_pair is not None)
+    runs = Change.of(history).runs
+    earlier = (run for run in runs if run.id != closed.id and run.tree_pair is not None)
     runs = (*earlier, closed)
     if len(runs) == 1:
         return closed.tree_pair.is_empty

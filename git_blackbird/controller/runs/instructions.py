@@ -28,8 +28,8 @@ from git_blackbird.messages.outgoing.prompts import (
 )
 from git_blackbird.model.base.places import STATE_NAME
 from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Answer, Run
 from git_blackbird.model.rules.other_tasks import OtherTasks

@@ -11,8 +11,9 @@ from git_blackbird.git.worktree.linked import base_of
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.change import Summary, SwitchedBranch, TreePair
-from git_blackbird.model.entities.history import History, runs_in_change
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run
 
 _SECOND = 1_000_000_000
@@ -42,7 +43,7 @@ def own_change_elsewhere(workspace: Workspace, run: Run, pair: TreePair) -> OwnC
 
 
 def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str | None:
-    there = [one for one in (*runs_in_change(history), run) if one.worktree == run.worktree]
+    there = [one for one in (*Change.of(history).runs, run) if one.worktree == run.worktree]
     began = min(parse_timestamp(one.started_at) for one in there)
     return find_fork_point(repo, base, began // _SECOND)
 

@@ -11,8 +11,8 @@ from git_blackbird.git.worktree.linked import unmerged_paths
 from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import Run
 
 
@@ -73,7 +73,7 @@ def _as_git_left_them(workspace: Workspace, run: Run, change: TreePair, named: s
 
 
 def _last_brought(workspace: Workspace, run: Run) -> _Brought | None:
-    for one in reversed(runs_in_change(workspace.store.records.history(run.task_id))):
+    for one in reversed(Change.of(workspace.store.records.history(run.task_id)).runs):
         change = load_run_ref(workspace.repo, one.id, "landing-change")
         merged = load_run_ref(workspace.repo, one.id, "landing-merge")
         if change is not None and merged is not None:

@@ -9,10 +9,10 @@ from itertools import accumulate, takewhile
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.change import Summary, SwitchedBranch
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.comment import ReviewComment, Side
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,

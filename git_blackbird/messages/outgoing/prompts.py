@@ -7,10 +7,10 @@ from typing import Any
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.check import CheckResult
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Answer, Question, Run

@@ -13,11 +13,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback, completion_sig
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import (
-    BY_CHECK,
-    BY_LANDING,
-    BY_REVIEWERS,
     SUPERSEDED_BY_PLAN,
-    DecisionState,
     Run,
     RunStatus,
     RunType,
@@ -250,7 +246,6 @@ def text_for(review: Run, child: TaskId) -> str:
     return f"{own.rstrip()}\n\n{_OF_ALL}\n\n{shared}"
 
 
-_WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
 
 
@@ -271,34 +266,6 @@ def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) ->
     if merged.action is FollowUp.FIX_AND_REREVIEW:
         return ReviewFollowUp.FIX if round_number < max_rounds else ReviewFollowUp.ASK
     return ReviewFollowUp.PROCEED
-
-
-def round_of(runs: Sequence[Run], run: Run) -> int:
-    """Count the rounds of reviews up to this run, from 1; a person's change request restarts the count.
-
-    ``runs`` are those of one change, oldest first.
-    """
-    for earlier in reversed(runs[: runs.index(run)]):
-        is_request = earlier.decision_state is DecisionState.CHANGES_REQUESTED
-        if is_request and earlier.requested_by not in _WITHOUT_REVIEWS:
-            return (earlier.review_round or 1) + 1 if earlier.requested_by == BY_REVIEWERS else 1
-    return 1
-
-
-def requests_before(runs: Sequence[Run], run: Run) -> Sequence[Run]:
-    """Return the runs before this one whose change was sent back, since a person's last request."""
-    requests = [
-        earlier
-        for earlier in runs
-        if earlier.sort_key < run.sort_key and earlier.decision_state is DecisionState.CHANGES_REQUESTED
-    ]
-    persons = [index for index, earlier in enumerate(requests, 1) if earlier.requested_by is None]
-    return requests[persons[-1] if persons else 0 :]
-
-
-def count_requests(runs: Sequence[Run], run: Run, by: str) -> int:
-    """Count how often a change was sent back ``by`` that before this run, since a person's last request."""
-    return sum(earlier.requested_by == by for earlier in requests_before(runs, run))
 
 
 def merged_or_none(run: Run) -> "MergedReview | None":

@@ -7,14 +7,14 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.history import (
     NO_FEEDBACK,
     NO_HISTORY,
     History,
-    PendingMessages,
     SavedFeedback,
     open_histories,
-    pending_messages,
 )
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
@@ -148,7 +148,7 @@ class PlanState:
 
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
         """Return the messages that a task's agent has yet to receive."""
-        return pending_messages(self.history(task_id), self.feedback.get(task_id))
+        return Change.of(self.history(task_id)).messages(self.feedback.get(task_id))
 
 
 def _leaf_of(fault: RecordError) -> TaskId | None:

@@ -1,8 +1,9 @@
 """Turns of landing: a task that was sent back with a conflict lands before those that would conflict then."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.run import (
     BY_LANDING,
     LandingState,
@@ -10,7 +11,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.rules.reviews import requests_before
 from git_blackbird.model.rules.state import PlanState
 
 _OVER = frozenset({LandingState.LANDED, LandingState.BLOCKED})
@@ -32,12 +32,12 @@ def _place(run: Run) -> tuple[bool, str, TaskId]:
     return run.turn is None, run.turn or "", run.task_id
 
 
-def count_landing_rounds(runs: Sequence[Run], run: Run) -> int:
-    """Count the rounds that a change was sent back for by its landing before this run.
+def count_landing_rounds(change: Change) -> int:
+    """Count the rounds that a change was sent back for by its landing before its newest run.
 
     They count since a person's last request. A conflict with what overtook it in its turn is no round.
     """
-    requests = requests_before(runs, run)
+    requests = change.requests_before_newest
     return sum(one.requested_by == BY_LANDING and not _was_overtaken(one) for one in requests)
 
 

@@ -16,8 +16,8 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import elsewhere_lines
 from git_blackbird.model.entities.run import Run

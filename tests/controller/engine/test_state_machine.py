@@ -44,9 +44,9 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.runs.manual_commits import record_commit
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.change import Change, finishes_task
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.findings import FollowUp
-from git_blackbird.model.entities.history import completed_task, runs_in_change
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
@@ -202,7 +202,7 @@ def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
     """Whether a run that finished the task was told what this review said."""
     return any(
         (run.context.get("parentReviewFeedback") or {}).get("reviewRunId") == review
-        and completed_task(run)
+        and finishes_task(run)
         and run.superseded_at is None
         for run in state.history(task_id).own
     )
@@ -645,10 +645,10 @@ class Machine(RuleBasedStateMachine):
         """Where a run finished its task, that run's agent heard everything said since the last time."""
         for history in state.histories.values():
             last = history.newest
-            if last is None or last.superseded_at is not None or not completed_task(last):
+            if last is None or last.superseded_at is not None or not finishes_task(last):
                 continue
             told = last.prompt or "\n".join(texts_in(last.context))
-            for run in runs_in_change(history):
+            for run in Change.of(history).runs:
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
                     assert (run.decision_feedback or "") in told
                 assert (run.message or "") in told

@@ -6,7 +6,7 @@ from git_blackbird.messages.outgoing.prompts import (
     with_messages,
 )
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.history import PendingMessages
+from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import new_task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks

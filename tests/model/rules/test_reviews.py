@@ -2,9 +2,9 @@
 
 import pytest
 
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.run import BY_CHECK, BY_REVIEWERS, DecisionState
-from git_blackbird.model.rules.reviews import count_requests, round_of
-from tests.model.building import run
+from tests.model.building import history, run
 
 REQUESTED = DecisionState.CHANGES_REQUESTED
 
@@ -23,5 +23,6 @@ REQUESTED = DecisionState.CHANGES_REQUESTED
 def test_rounds_are_counted_apart(requesters: tuple[str | None, ...], checks: int, round_number: int) -> None:
     runs = [run(number, decision_state=REQUESTED, requested_by=by) for number, by in enumerate(requesters, 1)]
     latest = run(9)
-    assert count_requests([*runs, latest], latest, BY_CHECK) == checks
-    assert round_of([*runs, latest], latest) == round_number
+    change = Change.of(history(*runs, latest))
+    assert change.count_sent_back(BY_CHECK) == checks
+    assert change.review_round == round_number

@@ -21,14 +21,13 @@ from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.cli_hints import EXECUTE
-from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import BY_CHECK, ReviewState, Run, RunFields
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
-from git_blackbird.model.rules.reviews import count_requests
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
@@ -205,7 +204,7 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
 def _sent_back(workspace: Workspace, run: Run, request: str, now: str) -> Run:
     """Return a record with a change request of the check's, or a decision where it cannot be carried out."""
     history, most = workspace.store.records.history(run.task_id), workspace.config.check.max_rounds
-    if count_requests(runs_in_change(history), run, BY_CHECK) >= most:
+    if Change.of(history).count_sent_back(BY_CHECK) >= most:
         return run.escalating(now)
     if why_not_resumable(workspace, history, run) is not None:
         return run.escalating(now)

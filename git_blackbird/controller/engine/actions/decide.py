@@ -19,9 +19,9 @@ from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry, choices_for
-from git_blackbird.model.entities.history import requested_change, runs_in_change
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
@@ -144,8 +144,7 @@ def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
 
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
-    was_requested = requested_change(runs_in_change(history)) is not None
-    choices = choices_for(run, was_requested=was_requested)
+    choices = choices_for(run, was_requested=bool(Change.of(history).requests))
     restart = task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
     is_lost = why_not_resumable(workspace, history, run) is not None
     steps = tuple(

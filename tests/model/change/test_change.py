@@ -7,17 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.history import (
-    History,
-    PendingMessages,
-    completed_task,
-    count_rounds,
-    pending_messages,
-    requested_change,
-    requested_changes,
-    runs_in_change,
-    total_cost,
-)
+from git_blackbird.model.change.change import Change, count_rounds, finishes_task, total_cost
+from git_blackbird.model.change.messages import PendingMessages
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_RETRY,
@@ -49,20 +41,20 @@ def test_a_round_ends_with_a_change_request_and_not_with_a_pause() -> None:
         run(2, decision_feedback="One.", decision_state=CHANGES),
         run(3, paused),
         run(4, requested_by="reviewers", decision_feedback="Two.", decision_state=CHANGES),
-        run(5, message="Faster."),
+        run(5, paused, message="Faster."),
         run(6, decision_feedback="Three.", decision_state=CHANGES),
     ]
     assert [count_rounds(runs[:end]) for end in range(1, 7)] == [1, 1, 2, 2, 3, 3]
-    assert [request.text for request in requested_changes(runs)] == ["One.\n\nFaster."]
+    assert [request.text for request in Change.of(history(*runs)).requests] == ["One.\n\nFaster."]
     runs = [*runs, run(7, decision_state=DecisionState.PENDING)]
     assert count_rounds(runs) == 4
-    requests = requested_changes(runs)
+    requests = Change.of(history(*runs)).requests
     assert [(request.text, len(request.runs)) for request in requests] == [
         ("One.\n\nFaster.", 4),
         ("Three.", 1),
     ]
-    assert requested_change(runs) == requests[-1]
-    assert requested_changes(runs[:2]) == ()
+    assert Change.of(history(*runs)).last_request == requests[-1]
+    assert Change.of(history(*runs[:2])).requests == ()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +74,7 @@ def test_a_round_ends_with_a_change_request_and_not_with_a_pause() -> None:
     ],
 )
 def test_which_runs_finish_a_task(finishes: bool, fields: dict[str, Any]) -> None:
-    assert completed_task(run(1, **fields)) == finishes
+    assert finishes_task(run(1, **fields)) == finishes
 
 
 def test_latest_newest_and_live_are_no_reviewers() -> None:
@@ -93,18 +85,27 @@ def test_latest_newest_and_live_are_no_reviewers() -> None:
     assert (History().latest, History().newest, History().live) == (None, None, None)
 
 
+def decided(*runs: Run) -> tuple[Run, ...]:
+    """The runs that a decision is about where approvals commit."""
+    return Change.of(history(*runs)).runs_to_decide(commits=True)
+
+
 def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
     first, second, third = run(1), run(2, RunStatus.FAILED), run(3, decision_state=DecisionState.PENDING)
-    assert runs_in_change(history(first)) == (first,)
-    assert runs_in_change(history(first, second)) == (second,)
-    assert runs_in_change(history(first, second, third)) == (second, third)
-    assert runs_in_change(history()) == ()
+    assert Change.of(history(first)).runs == (first,)
+    assert Change.of(history(first, second)).runs == (second,)
+    assert Change.of(history(first, second, third)).runs == (second, third)
+    assert Change.of(history()).runs == ()
 
 
 def test_where_approvals_are_committed_a_change_has_all_finished_runs_in_no_commit() -> None:
     approved = run(1, decision_state=DecisionState.APPROVED_CONTINUE)
     first, second, third = run(2), run(3, RunStatus.FAILED), run(4)
-    assert runs_in_change(history(approved, first, second, third), commits=True) == (first, second, third)
+    assert decided(approved, first, second, third) == (
+        first,
+        second,
+        third,
+    )
     for fields in (
         {"commits": ("a" * 40,)},
         {"head_commit": "a" * 40, "end_commit": "b" * 40},
@@ -112,7 +113,10 @@ def test_where_approvals_are_committed_a_change_has_all_finished_runs_in_no_comm
         {"superseded_by": f"{SUPERSEDED_BY_STATUS}done"},
     ):
         committed = run(2, **fields)
-        assert runs_in_change(history(approved, committed, second, third), commits=True) == (second, third)
+        assert decided(approved, committed, second, third) == (
+            second,
+            third,
+        )
 
 
 def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
@@ -122,7 +126,7 @@ def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
         asks(3, "db"),
         answered(4, db="postgres"),
     )
-    owed = pending_messages(told)
+    owed = Change.of(told).messages()
     assert owed.texts == ("be quick", "more tests")
     assert [(question.id, question.prompt) for question in owed.questions] == [("db", "db of 3?")]
     assert [(answer.id, answer.value) for answer in owed.answers] == [("db", "postgres")]
@@ -132,17 +136,17 @@ def test_what_an_earlier_run_was_sent_is_told_from_what_none_was() -> None:
     unavailable: dict[str, Any] = {"superseded_at": LATER, "superseded_by": SUPERSEDED_BY_UNAVAILABLE}
     asked = run(1, message="be quick", decision_state=CHANGES, decision_feedback="more tests")
     unheard = run(2, RunStatus.FAILED, message="and docs", **unavailable)
-    owed = pending_messages(history(asked, unheard))
+    owed = Change.of(history(asked, unheard)).messages()
     assert owed.texts == ("be quick", "more tests", "and docs")
     assert (owed.select(sent=True).texts, owed.select(sent=False).texts) == (
         ("be quick",),
         ("more tests", "and docs"),
     )
-    owed = pending_messages(history(asked, unheard, run(3, RunStatus.PAUSED)))
+    owed = Change.of(history(asked, unheard, run(3, RunStatus.PAUSED))).messages()
     assert owed.sent_texts == set(owed.texts)
     assert not owed.select(sent=False)
     repeated = run(3, decision_state=CHANGES, decision_feedback="more tests")
-    assert pending_messages(history(asked, unheard, repeated)).select(sent=False).texts == ("more tests",)
+    assert Change.of(history(asked, unheard, repeated)).messages().select(sent=False).texts == ("more tests",)
 
 
 def test_feedback_of_a_review_was_sent_once_a_run_began_after_it() -> None:
@@ -152,8 +156,8 @@ def test_feedback_of_a_review_was_sent_once_a_run_began_after_it() -> None:
         )
 
     before, after = feedback("2000-01-01T00:00:00Z"), feedback("2099-01-01T00:00:00Z")
-    assert pending_messages(history(run(1)), before).select(sent=True).review == before
-    assert pending_messages(history(run(1)), after).select(sent=False).review == after
+    assert Change.of(history(run(1))).messages(before).select(sent=True).review == before
+    assert Change.of(history(run(1))).messages(after).select(sent=False).review == after
 
 
 def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() -> None:
@@ -162,14 +166,14 @@ def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() ->
         run(1, decision_state=CHANGES, decision_feedback="more tests", **gone),
         run(2, decision_state=DecisionState.REJECTED, decision_feedback="superseded by retry", **gone),
     )
-    assert pending_messages(told).texts == ("more tests",)
+    assert Change.of(told).messages().texts == ("more tests",)
 
 
 def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None:
     told = history(asks(1, "q1", "x"), answered(2, q1="postgres", x="yes"), asks(3, "q1"))
-    halfway = pending_messages(told)
+    halfway = Change.of(told).messages()
     assert [question.prompt for question in halfway.questions] == ["q1 of 1?", "x of 1?"]
-    whole = pending_messages(history(*told.runs, answered(4, q1="80")))
+    whole = Change.of(history(*told.runs, answered(4, q1="80"))).messages()
     assert {question.id: question.prompt for question in whole.questions} == {
         "q1 (0000000000000001)": "q1 of 1?",
         "x": "x of 1?",
@@ -184,11 +188,11 @@ def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None
 
 def test_the_last_answer_to_one_question_counts() -> None:
     told = history(asks(1, "q"), answered(2, RunStatus.FAILED, q="no"), answered(3, q="yes"))
-    assert [answer.value for answer in pending_messages(told).answers] == ["yes"]
+    assert [answer.value for answer in Change.of(told).messages().answers] == ["yes"]
 
 
 def test_an_answer_whose_question_is_gone_is_still_told() -> None:
-    owed = pending_messages(history(answered(1, q="yes")))
+    owed = Change.of(history(answered(1, q="yes"))).messages()
     assert (owed.questions, [answer.value for answer in owed.answers]) == ((), ["yes"])
 
 
@@ -227,9 +231,9 @@ def _numbered_run(number: int, drawn: tuple[RunStatus, DecisionState | None, str
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
     runs = [_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
-    ends = [place for place, one in enumerate(own) if completed_task(one)]
+    ends = [place for place, one in enumerate(own) if finishes_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
-    owed = pending_messages(History(tuple(runs)))
+    owed = Change.of(History(tuple(runs))).messages()
     expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
     assert list(owed.texts) == expected
     assert [answer.value for answer in owed.answers] == [
@@ -242,11 +246,11 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
 def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
     runs = tuple(_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1))
     told = History(runs)
-    change = runs_in_change(told)
+    change = Change.of(told).runs
     assert change == told.own[len(told.own) - len(change) :]
-    assert not any(map(completed_task, change[:-1]))
+    assert not any(map(finishes_task, change[:-1]))
     before = told.own[: len(told.own) - len(change)]
-    assert not before or completed_task(before[-1])
+    assert not before or finishes_task(before[-1])
     assert (change == ()) == (told.own == ())
 
 

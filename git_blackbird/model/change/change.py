@@ -1,0 +1,240 @@
+"""The change of a task: what its runs since it was last done did together, and what was said of it.
+
+It is made from the task's records alone. What people approve, reviewers read, a check judges, a landing
+brings and an approval commits is this.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.comment import ReviewComment
+from git_blackbird.model.entities.commits import HeadMove
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.run import (
+    APPROVALS,
+    BY_CHECK,
+    BY_LANDING,
+    BY_REVIEWERS,
+    SUPERSEDED_BY_STATUS,
+    DecisionState,
+    Run,
+    RunStatus,
+    RunType,
+)
+
+_WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
+
+
+class Contribution(NamedTuple):
+    """What one run did, and the moves of HEAD by others since then: at its paths they are not its change."""
+
+    trees: TreePair
+    moves: tuple[HeadMove, ...] = ()
+
+
+class RequestedChange(NamedTuple):
+    """A person's change request, and the runs that began after it until the next one, oldest first."""
+
+    text: str
+    runs: tuple[Run, ...]
+    comments: tuple[ReviewComment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one task; a view of its history, of which no more is read than is asked for."""
+
+    history: History
+
+    @classmethod
+    def of(cls, history: History) -> "Change":
+        """Return the change of the task whose runs these are."""
+        return cls(history)
+
+    @property
+    def newest(self) -> Run | None:
+        """The run that counts: the stage of the change is that of this run."""
+        return self.history.latest
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs since the task was done or its change was taken back, superseded ones too, oldest first.
+
+        Of a task that is done these are the last of the change with which it is.
+        """
+        own = self.history.own
+        return own[_end_of_previous(own) :]
+
+    @cached_property
+    def uncommitted(self) -> tuple[Run, ...]:
+        """The runs before these that finished the task, and whose work neither they nor anyone committed.
+
+        An approval that commits takes them along.
+        """
+        own = self.history.own
+        return own[_end_of_committed(own) : len(own) - len(self.runs)]
+
+    def runs_to_decide(self, *, commits: bool) -> tuple[Run, ...]:
+        """Return the runs that a decision is about, where an approval ``commits`` or not."""
+        return (*self.uncommitted, *self.runs) if commits else self.runs
+
+    @cached_property
+    def requests(self) -> tuple[RequestedChange, ...]:
+        """The change requests of a person that were carried out, oldest first.
+
+        Those of reviewers are left out: nobody saw the change in between.
+        """
+        runs = self.runs
+        starts = [at for at, run in enumerate(runs[:-1]) if _is_request(run) and run.requested_by is None]
+        ends = (*(start + 1 for start in starts[1:]), len(runs))
+        return tuple(
+            _requested(runs[start], runs[start + 1 : end]) for start, end in zip(starts, ends, strict=False)
+        )
+
+    @property
+    def last_request(self) -> RequestedChange | None:
+        """The last of these; None before one was carried out."""
+        return self.requests[-1] if self.requests else None
+
+    def messages(self, review: Feedback | None = None) -> PendingMessages:
+        """Return what the task's agent has yet to be told; ``review`` is the feedback of its parent's review.
+
+        Nothing but that once the newest run has finished the task.
+        """
+        own = self.history.own
+        is_over = bool(own) and finishes_task(own[-1])
+        messages = PendingMessages() if is_over else messages_of(self.runs)
+        return messages._replace(review=review, review_sent=review is not None and was_sent(own, review))
+
+    @cached_property
+    def requests_before_newest(self) -> tuple[Run, ...]:
+        """The runs before the newest whose change was sent back, since a person's last request."""
+        newest = self.newest
+        requests = [] if newest is None else [one for one in self._before(newest) if _is_request(one)]
+        persons = [at for at, one in enumerate(requests, 1) if one.requested_by is None]
+        return tuple(requests[persons[-1] if persons else 0 :])
+
+    def count_sent_back(self, by: str) -> int:
+        """Count how often ``by`` sent it back before the newest run, since a person's last request."""
+        return sum(run.requested_by == by for run in self.requests_before_newest)
+
+    @property
+    def review_round(self) -> int:
+        """The round of reviews that the newest run is in, from 1; a person's request restarts the count."""
+        requests = () if self.newest is None else tuple(filter(_is_request, self._before(self.newest)))
+        for request in reversed(requests):
+            if request.requested_by not in _WITHOUT_REVIEWS:
+                return (request.review_round or 1) + 1 if request.requested_by == BY_REVIEWERS else 1
+        return 1
+
+    def _before(self, run: Run) -> tuple[Run, ...]:
+        return tuple(one for one in self.runs if one.sort_key < run.sort_key)
+
+
+def finishes_task(run: Run) -> bool:
+    """Whether the task was ``done`` after this run: a new change and new messages start after it."""
+    if run.superseded_by == f"{SUPERSEDED_BY_STATUS}done":
+        return True
+    if run.awaits_verdict or run.awaits_landing:
+        return False
+    if run.decision_state is not None:
+        return run.decision_state in APPROVALS
+    return run.status == RunStatus.SUCCESS
+
+
+def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
+    """Return what each of these runs of one task did, oldest first, with what others moved HEAD to since.
+
+    Of runs in a worktree of their own the last has all that has not landed.
+    """
+    if runs and runs[-1].worktree is not None:
+        landed = [run.change_in_place for run in runs if run.change_in_place is not None]
+        whole = runs[-1].change_elsewhere
+        trees = landed if runs[-1].change_in_place is not None or whole is None else [whole]
+        return tuple(map(Contribution, trees))
+    done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.worktree is None]
+    moves = [(*_moves_between(before, run), *_moves_during(run)) for (before, _), (run, _) in pairwise(done)]
+    return tuple(Contribution(trees, tuple(chain(*moves[at:]))) for at, (_, trees) in enumerate(done))
+
+
+def contributions_since(runs: Sequence[Run]) -> tuple[Contribution, ...]:
+    """Return what the last runs of a change did since those before them."""
+    began, ended = runs[0].base_tree, runs[-1].head_tree
+    if runs[-1].worktree is None or began is None or ended is None:
+        return contributions(runs)
+    return (Contribution(TreePair(began, ended)),)
+
+
+def count_rounds(runs: Sequence[Run]) -> int:
+    """Count how often one change was made: once, and again for each change request before its last run."""
+    return 1 + sum(map(_is_request, runs[:-1]))
+
+
+def total_cost(runs: Sequence[Run]) -> float | None:
+    """Return the cost of these runs in dollars; None if unknown for all."""
+    costs = [run.cost_usd for run in runs if run.cost_usd is not None]
+    return sum(costs) if costs else None
+
+
+def _end_of_previous(own: Sequence[Run]) -> int:
+    """Return how many runs come before those of the change."""
+    return _end_before(own, [_is_end(run) for run in own[:-1]])
+
+
+def _end_of_committed(own: Sequence[Run]) -> int:
+    is_end = [
+        _is_end(run) and (run.undone_at is not None or not _is_left_uncommitted(run)) for run in own[:-1]
+    ]
+    return _end_before(own, is_end)
+
+
+def _end_before(own: Sequence[Run], is_end: Sequence[bool]) -> int:
+    return next((at for at in range(len(own) - 1, 0, -1) if is_end[at - 1]), 0)
+
+
+def _is_end(run: Run) -> bool:
+    return finishes_task(run) or run.undone_at is not None
+
+
+def _is_committed_end(run: Run) -> bool:
+    return finishes_task(run) and not _is_left_uncommitted(run)
+
+
+def _is_left_uncommitted(run: Run) -> bool:
+    """Whether a run finished its task without a decision, and nobody committed its work during it."""
+    return (
+        run.run_type is RunType.EXECUTE
+        and run.status is RunStatus.SUCCESS
+        and run.decision_state is None
+        and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
+        and not run.commits
+        and run.end_commit in {None, run.head_commit}
+    )
+
+
+def _is_request(run: Run) -> bool:
+    return run.decision_state is DecisionState.CHANGES_REQUESTED
+
+
+def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
+    # The text of ``resume -m`` beside a request is part of it.
+    texts = (requested.decision_feedback, *(run.message for run in later))
+    text = "\n\n".join(text for text in texts if text)
+    return RequestedChange(text, tuple(later), requested.review_comments)
+
+
+def _moves_between(before: Run, run: Run) -> tuple[HeadMove, ...]:
+    if not before.end_commit or not run.head_commit or before.end_commit == run.head_commit:
+        return ()
+    return (HeadMove(before.end_commit, run.head_commit),)
+
+
+def _moves_during(run: Run) -> tuple[HeadMove, ...]:
+    outside = () if run.review_summary is None else run.review_summary.outside
+    return tuple(HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)

@@ -1,0 +1,101 @@
+"""What a task's agent has yet to be told, from its runs and the feedback of its parent's review."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from git_blackbird.model.base.timestamps import seconds_between
+from git_blackbird.model.entities.history import UNDELIVERED
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.run import BY_LANDING, Answer, DecisionState, Question, Run, RunType
+
+
+class PendingMessages(NamedTuple):
+    """Messages for a task that is not done: change requests and messages, oldest first, answered questions.
+
+    ``review`` is the feedback of the parent's review. An earlier run was already sent ``sent_texts``,
+    ``sent_answers``, the answers of these ids, and with ``review_sent`` that feedback.
+    """
+
+    texts: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    review: Feedback | None = None
+    sent_texts: frozenset[str] = frozenset()
+    sent_answers: frozenset[str] = frozenset()
+    review_sent: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.answers or self.review)
+
+    def select(self, *, sent: bool) -> "PendingMessages":
+        """Return only what an earlier run was sent, or only what none was."""
+        return PendingMessages(
+            tuple(text for text in self.texts if (text in self.sent_texts) == sent),
+            self.questions,
+            tuple(answer for answer in self.answers if (answer.id in self.sent_answers) == sent),
+            self.review if self.review_sent == sent else None,
+        )
+
+
+def messages_of(runs: Sequence[Run]) -> PendingMessages:
+    """Return all that was said to a task in these runs of one change.
+
+    It is sent with every start and resume until the task is ``done``, including that of superseded and
+    interrupted runs: sending a message twice is harmless, losing one is not. Only what a landing said of a
+    worktree is not said of the next one.
+    """
+    texts: list[str] = []
+    sent: set[str] = set()
+    for run in runs:
+        if run.message:
+            texts.append(run.message)
+        if _reached_agent(run):
+            sent.update(texts)
+        is_request = run.decision_state == DecisionState.CHANGES_REQUESTED
+        if run.requested_by == BY_LANDING and run.superseded_at is not None:
+            is_request = False
+        if is_request and run.decision_feedback:
+            texts.append(run.decision_feedback)
+            sent.discard(run.decision_feedback)
+    questions, answers = _answered(runs)
+    # An answer is recorded with the run that it was sent to.
+    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.answers}
+    return PendingMessages(
+        tuple(dict.fromkeys(texts)),
+        questions,
+        answers,
+        sent_texts=frozenset(sent),
+        sent_answers=frozenset(answer.id for answer in answers if answer.value not in lost),
+    )
+
+
+def was_sent(runs: Sequence[Run], review: Feedback) -> bool:
+    """Whether an agent began to work after this feedback was written."""
+    lengths = (seconds_between(review.updated_at, run.started_at) for run in runs if _reached_agent(run))
+    return any(length is not None and length > 0 for length in lengths)
+
+
+def _reached_agent(run: Run) -> bool:
+    return run.run_type is RunType.EXECUTE and run.superseded_by not in UNDELIVERED
+
+
+def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:
+    """Pair every answer with its question.
+
+    Agents reuse ids: an answer belongs to the last run before it that asked under its id, and an id that
+    several runs used is qualified with the run.
+    """
+    asked: dict[str, tuple[Run, Question]] = {}
+    questions: dict[str, Question] = {}
+    answers: dict[str, Answer] = {}
+    uses = Counter(question.id for run in runs for question in run.questions)
+    for run in runs:
+        for answer in run.answers:
+            asker, question = asked.get(answer.id, (None, None))
+            name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
+            if question is not None:
+                questions[name] = question.model_copy(update={"id": name})
+            answers[name] = answer.model_copy(update={"id": name})
+        asked |= {question.id: (run, question) for question in run.questions}
+    return tuple(questions.values()), tuple(answers.values())

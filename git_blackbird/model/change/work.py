@@ -1,0 +1,45 @@
+"""The work of a task: all that its changes brought into the user's worktree, and what was taken back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import DecisionState, Run
+
+
+@dataclass(frozen=True)
+class Work:
+    """What undo, redo and ``branch`` are about."""
+
+    history: History
+
+    @classmethod
+    def of(cls, history: History) -> "Work":
+        """Return the work of the task whose runs these are."""
+        return cls(history)
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs after the last whose change was taken back, oldest first."""
+        own = self.history.own
+        return own[_end_of_undone(own) :]
+
+    @cached_property
+    def undone(self) -> tuple[Run, ...]:
+        """The runs whose change was taken back last."""
+        own = self.history.own
+        end = _end_of_undone(own)
+        return own[_end_of_undone(own[: max(end - 1, 0)]) : end]
+
+
+def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
+    """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
+    is_rejected = run.decision_state is DecisionState.REJECTED and run.undone_at is None
+    return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
+
+
+def _end_of_undone(own: Sequence[Run]) -> int:
+    """Return how many runs there are up to the last whose change was taken back."""
+    return next((end for end in range(len(own), 0, -1) if own[end - 1].undone_at is not None), 0)
