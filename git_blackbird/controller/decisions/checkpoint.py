@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
+from git_blackbird.controller.change.trees import change_of, made_together
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
 from git_blackbird.controller.decisions.task_edits import TaskEdits, find_edits
-from git_blackbird.controller.runs.changes import beside_change, legs_since, own_legs, snapshot
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import Carrier, changed_paths, compose_change, diff_text, path_differs
+from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
+from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import counted, switched_lines
 from git_blackbird.messages.outgoing.prompts import render_suggestion
@@ -20,9 +22,15 @@ from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.change.change import Change, RequestedChange, count_rounds, total_cost
+from git_blackbird.model.change.change import (
+    Change,
+    RequestedChange,
+    contributions_since,
+    count_rounds,
+    total_cost,
+)
 from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
@@ -49,7 +57,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     minimal.
     """
     runs = workspace.runs_to_decide(state.history(task.id))
-    pair, summary = change_of(workspace, state, run, runs)
+    pair, summary = change_of(workspace, state, task.id)
     worktree = None if pair is None or run.worktree is not None else worktree_tree(workspace, pair)
     merged, edits = merged_or_none(run), _edits(workspace, run)
     if edits is not None:
@@ -242,9 +250,10 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]
     # Of a run without a snapshot, nothing is known.
-    if run.worktree is not None and len(legs := legs_since(workspace, last.runs)) == 1:
-        return SinceRequest(last.text, summarize(workspace.repo, legs[0]), legs[0], outcomes)
-    pair, summary = change_of(workspace, state, run, last.runs)
+    if run.worktree is not None and len(found := contributions_since(last.runs)) == 1:
+        alone = found[0].trees
+        return SinceRequest(last.text, summarize(workspace.repo, alone), alone, outcomes)
+    pair, summary = made_together(workspace, state, run, last.runs)
     return SinceRequest(last.text, summary, pair, outcomes)
 
 
@@ -273,48 +282,13 @@ def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
 def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None:
     """Return what was done after a request, until the next one; None where that is not known."""
     try:
-        legs = legs_since(workspace, request.runs)
-        if not legs:
+        found = contributions_since(request.runs)
+        if not found:
             return None
-        pair = compose_change(workspace.repo, legs)
+        pair = compose(workspace.repo, found)
         return Patch(diff_text(workspace.repo, pair).decode(errors="replace"))
     except BlackbirdError:
         return None
-
-
-def change_of(
-    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
-) -> tuple[TreePair | None, Summary]:
-    """Return the change that these runs of one task make together, and its summary."""
-    legs = [leg.tree_pair for leg in runs if leg.tree_pair is not None]
-    if len(legs) <= 1 and run.review_summary is not None and run.change_elsewhere in {None, run.tree_pair}:
-        return run.tree_pair, run.review_summary
-    if not legs:
-        return None, run.review_summary or Summary(minimal="no snapshots of this run are left")
-    try:
-        pair = compose_change(workspace.repo, own_legs(workspace, runs))
-        summary = summarize(workspace.repo, pair)
-        between = tuple(_between(workspace, state, runs, pair))
-    except BlackbirdError as error:
-        return None, Summary(minimal=error.message)
-    own = run.review_summary.left_out if run.review_summary is not None else ()
-    here = Summary(between=between, left_out=own)
-    return pair, summary.with_fields(beside_change(runs)).with_fields(here)
-
-
-def _between(
-    workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: TreePair
-) -> Iterator[InterleavedEdit]:
-    """Find paths of the change that another task's run touched after these runs began."""
-    if runs[-1].worktree is not None:
-        return
-    paths = changed_paths(workspace.repo, pair)
-    last, own = runs[-1].sort_key, runs[0].task_id
-    tasks = sorted(state.histories.keys() - {own})
-    for other in (run for task_id in tasks for run in state.histories[task_id].since(runs[0])):
-        if other.change_in_place is not None and other.sort_key < last:
-            for path in sorted(paths & changed_paths(workspace.repo, other.change_in_place)):
-                yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
 
 
 def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:

@@ -9,11 +9,13 @@ from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import own_commits, own_legs
+from git_blackbird.controller.runs.changes import own_commits
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import ChangeOrigin, CommitPlan, plan_commit
-from git_blackbird.git.worktree.changes import changed_paths, compose_change
+from git_blackbird.git.worktree.changes import changed_paths
+from git_blackbird.git.worktree.composing import compose
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import contributions
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.attention import pending_decisions
 from git_blackbird.model.rules.state import PlanState
@@ -81,7 +83,7 @@ def inseparable(
 
 def _plan_of(workspace: Workspace, state: PlanState, worktree: str, task_id: TaskId) -> CommitPlan:
     runs = workspace.runs_to_decide(state.history(task_id))
-    pair = compose_change(workspace.repo, own_legs(workspace, runs))
+    pair = compose(workspace.repo, contributions(runs))
     return plan_commit(workspace.repo, pair, worktree, origin_of(workspace, state, runs))
 
 

@@ -1,8 +1,9 @@
 """A change request that is written in an editor, below the lines of the diff it is about."""
 
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.decisions.checkpoint import change_of, find_pending
+from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import diff_text
 from git_blackbird.messages.forms.review_form import (
@@ -26,7 +27,7 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
     """
     state = workspace.plan_state()
     run = find_pending(state, find_task(state.plan, task_id).id, run_id)
-    pair = change_of(workspace, state, run, workspace.runs_to_decide(state.history(run.task_id)))[0]
+    pair = change_of(workspace, state, run.task_id).trees
     patch = Patch("" if pair is None else diff_text(workspace.repo, pair).decode(errors="replace"))
     drafts = Drafts(workspace)
     comments, draft, message = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from git_blackbird import trace
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.drafts import Drafts, drop_arrived
 from git_blackbird.controller.core.guards import (
     require_readable,
@@ -23,7 +24,6 @@ from git_blackbird.controller.decisions.approval_commit import (
     require_branch,
 )
 from git_blackbird.controller.decisions.checkpoint import (
-    change_of,
     diverged_in,
     find_approvable,
     find_pending,
@@ -34,11 +34,11 @@ from git_blackbird.controller.decisions.checkpoint import (
 )
 from git_blackbird.controller.decisions.landing import merge_change
 from git_blackbird.controller.decisions.task_edits import find_edits
-from git_blackbird.controller.runs.changes import left_out_of, part_of, rename_halves
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.controller.runs.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.composing import left_out_of, part_of, rename_halves
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
@@ -215,17 +215,21 @@ def _decided_change(
         whole, edits = run.change_in_place, None
     else:
         runs = workspace.runs_to_decide(history)
-        whole = decision.shown or change_of(workspace, state, run, runs)[0]
+        whole = decision.shown or change_of(workspace, state, run.task_id).trees
         is_kept = decision.shown is None and decision.state is not DecisionState.REJECTED
         edits = find_edits(workspace, run) if is_kept else None
     if edits is not None:
         whole = edits.pair
     if decision.state in APPROVALS and whole is not None:
         _require_resolved(workspace, run, whole, decision.only)
-    part = part_of(workspace, whole, decision.only) if decision.only else whole
     edited = () if edits is None else edits.paths
-    left_out = left_out_of(workspace, whole, part)
-    halves = rename_halves(workspace, whole, left_out) if whole is not None and left_out else {}
+    if not decision.only:
+        return whole, runs, _Said(edited, (), {})
+    if whole is None:
+        raise RequestError("the change is not known, so no part of it can be approved")
+    part = part_of(workspace.repo, whole, decision.only)
+    left_out = left_out_of(workspace.repo, whole, part)
+    halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
     return part, runs, _Said(edited, left_out, halves)
 
 

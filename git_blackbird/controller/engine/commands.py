@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.agents import (
     find_agent_for_run,
     offering,
@@ -15,7 +16,7 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, require_
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.decisions.checkpoint import change_of, why_not_resumable
+from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.decisions.record import record_decision, require_requestable
 from git_blackbird.controller.engine.actions.run_tasks import only_answers
 from git_blackbird.controller.engine.loop import Loop
@@ -162,7 +163,7 @@ def _resume(
             f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
+        _, summary = change_of(workspace, state, task.id)
         return order_changes(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
         return _answer(task, run, owed, request)

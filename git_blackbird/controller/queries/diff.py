@@ -5,12 +5,12 @@ Loads pygit2: to be imported only by what shows a diff.
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import legs_since, own_legs
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_known, list_paths
-from git_blackbird.git.worktree.changes import Filter, compose_change, diff_text, show_diff
+from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
+from git_blackbird.git.worktree.composing import compose
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.change import Change, contributions, contributions_since
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
@@ -34,7 +34,7 @@ def change_pair(
     ``since_request``: only those since a person last requested changes. Raises RequestError when there is no
     such request that was carried out, or no run with snapshots.
     """
-    legs = own_legs(workspace, workspace.runs_to_decide(history))
+    found = contributions(workspace.runs_to_decide(history))
     if since_request:
         requested = Change.of(history).last_request
         if requested is None:
@@ -43,11 +43,11 @@ def change_pair(
                 f"no change request was carried out on {task_id} since it was last done",
                 hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
             )
-        legs = legs_since(workspace, requested.runs)
-    if not legs:
+        found = contributions_since(requested.runs)
+    if not found:
         require_usable(TaskId(task_id), history)
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
-    return compose_change(workspace.repo, legs)
+    return compose(workspace.repo, found)
 
 
 def paths_of(workspace: Workspace) -> list[str]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.runs.instructions import (
     Instruction,
     ProjectOverview,
@@ -81,7 +81,7 @@ def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruct
     if run is None or is_session_lost(history, run) or not (goes_on or run.status in _WAITING):
         return order_start(workspace, state, task, None)
     if is_requested:
-        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
+        _, summary = change_of(workspace, state, task.id)
         return order_changes(run, task, owed, None, summary)
     if run.status is RunStatus.WAITING_USER:
         return order_answers(run, task, owed, ())

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
+from git_blackbird.controller.decisions.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
     changed_text,
@@ -90,8 +91,7 @@ def change_review_request(
 
     ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
-    history = state.history(task.id)
-    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(history))
+    pair, summary = change_of(workspace, state, task.id)
     if pair is None:
         return None
     threshold = workspace.config.reviews.diff_threshold_lines
@@ -101,7 +101,7 @@ def change_review_request(
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)
-    number = Change.of(history).review_round
+    number = Change.of(state.history(task.id)).review_round
     return ChangeReviewRequest(task, run, text, pair.head, state.plan, number, finished)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.controller.change.trees import made_together
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
     changed_text,
@@ -102,7 +102,7 @@ def _reviewed(workspace: Workspace, state: PlanState, child: Task, top: str | No
     if run is None or len(worked) < 2:
         return ReviewedChild(child, run, top)
     # Also those before an approval: the parent is judged by all that was done for it.
-    pair, summary = change_of(workspace, state, run, history.own)
+    pair, summary = made_together(workspace, state, run, history.own)
     return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
 
 

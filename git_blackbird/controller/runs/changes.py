@@ -1,12 +1,11 @@
 """Snapshots, and the change of a run without what others committed meanwhile."""
 
 import itertools
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
@@ -16,11 +15,9 @@ from git_blackbird.git.worktree.obstacles import Present, add_ignored
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
 from git_blackbird.git.worktree.submodules import Uncommitted, uncommitted
-from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
+from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 
@@ -134,47 +131,6 @@ def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[
     )
 
 
-def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
-    """Return the trees of a task's runs with what others committed later, during or between the next runs.
-
-    Only at paths that a run touched, so that composing them leaves out what came from elsewhere. Of runs in a
-    worktree of their own, the last one has all that has not landed.
-    """
-    if runs and runs[-1].worktree is not None:
-        landed = [run.change_in_place for run in runs if run.change_in_place is not None]
-        whole = runs[-1].change_elsewhere
-        return landed if runs[-1].change_in_place is not None or whole is None else [whole]
-    closed = [run for run in runs if run.tree_pair is not None and run.worktree is None]
-    pairs = [run.tree_pair for run in closed if run.tree_pair is not None]
-    moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
-    if not any(moves):
-        return pairs
-    carrier, legs = Carrier(workspace.repo, HIDDEN), []
-    for place, pair in enumerate(pairs):
-        for move in itertools.chain(*moves[place:]):
-            pair = carrier.carry_into(pair, move)  # noqa: PLW2901  # step by step
-        legs.append(pair)
-    return legs
-
-
-def legs_since(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
-    """Return the trees of the last runs of a change alone, as what they did since those before them."""
-    began, ended = runs[0].base_tree, runs[-1].head_tree
-    if runs[-1].worktree is None or began is None or ended is None:
-        return own_legs(workspace, runs)
-    return [TreePair(began, ended)]
-
-
-def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
-    if before.end_commit and run.head_commit and before.end_commit != run.head_commit:
-        yield HeadMove(before.end_commit, run.head_commit)
-
-
-def _moves_in(run: Run) -> Iterator[HeadMove]:
-    outside = () if run.review_summary is None else run.review_summary.outside
-    yield from (HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)
-
-
 def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
     listed = frozenset(run.commits)
@@ -185,64 +141,6 @@ def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     return listed | reached.difference(
         *(commits_between(workspace.repo, move.old, move.new) for move in moves if not move.in_change)
     )
-
-
-def beside_change(runs: Iterable[Run]) -> Summary:
-    """Return what was done to HEAD during several runs, oldest first, and by these runs to submodules."""
-    summaries = [run.review_summary for run in runs if run.review_summary is not None]
-    moves = [move for summary in summaries for move in summary.outside]
-    joined: dict[str, SubmoduleChange] = {}
-    for change in (change for summary in summaries for change in summary.submodules):
-        known = joined.get(change.path, change)
-        newest = change if change.content else known
-        commits = change.commits or known.commits
-        joined[change.path] = newest.updated(SubmoduleChange(path=change.path, commits=commits))
-    submodules = tuple(joined[path] for path in sorted(joined))
-    last = summaries[-1] if summaries else Summary()
-    return Summary(
-        outside=tuple(moves[-MAX_OUTSIDE:]),
-        submodules=submodules,
-        switched=last.switched,
-        takes_back=last.takes_back,
-    )
-
-
-def part_of(workspace: Workspace, pair: TreePair | None, only: Iterable[str]) -> TreePair:
-    """Return a change at some files and folders alone.
-
-    Raises RequestError where the change is not known, and for a path where it has nothing.
-    """
-    if pair is None:
-        raise RequestError("the change is not known, so no part of it can be approved")
-    carrier = Carrier(workspace.repo, HIDDEN)
-    changed = carrier.changed_paths(*pair)
-    left = set(changed)
-    for name in only:
-        path = b"" if name == "." else os.fsencode(name) + b"/"
-        named = {each for each in changed if (each + b"/").startswith(path)}
-        if not named:
-            raise RequestError(
-                f"the change has no file {quoted(name)}", hint="`git blackbird runs TASK` names its files"
-            )
-        left -= named
-    return carrier.without(pair, left)
-
-
-def left_out_of(workspace: Workspace, whole: TreePair | None, part: TreePair | None) -> tuple[str, ...]:
-    """Return the paths of a change that a part of it has not."""
-    if whole is None or part is None or whole == part:
-        return ()
-    carrier = Carrier(workspace.repo, HIDDEN)
-    left = carrier.changed_paths(*whole) - carrier.changed_paths(*part)
-    return tuple(path.decode(errors="replace") for path in sorted(left))
-
-
-def rename_halves(workspace: Workspace, whole: TreePair, left_out: Collection[str]) -> dict[str, str]:
-    """Return the paths left out of a change that are one half of a rename whose other half is in it."""
-    changes = summarize(workspace.repo, whole).changes
-    pairs = [(change.old_path, change.path) for change in changes if change.old_path is not None]
-    both = [*pairs, *((new, old) for old, new in pairs)]
-    return {path: other for path, other in both if path in left_out and other not in left_out}
 
 
 def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> OwnChange:

@@ -13,7 +13,6 @@ from git_blackbird.controller.runs.agent_process import keep_logs
 from git_blackbird.controller.runs.changes import (
     OwnChange,
     own_change,
-    own_legs,
     snapshot,
     submodules,
     without_earlier_files,
@@ -24,14 +23,14 @@ from git_blackbird.controller.runs.unresolved import unresolved_paths, unresolve
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word
-from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CHECK_DUE
@@ -385,7 +384,7 @@ def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
     if len(runs) == 1:
         return closed.tree_pair.is_empty
     try:
-        return compose_change(workspace.repo, own_legs(workspace, runs)).is_empty
+        return compose(workspace.repo, contributions(runs)).is_empty
     except GitStoppedError:
         raise
     except BlackbirdError:

@@ -1,4 +1,4 @@
-"""Compare snapshots: paths, submodules, the change of several runs, moves of HEAD, the diff for people."""
+"""Compare snapshots: paths, submodules, moves of HEAD, the diff for people."""
 
 import contextlib
 import os
@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from git_blackbird.git.core.config import is_in_pager, page, pager_command
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
@@ -31,16 +30,6 @@ _CHUNK = 64 * 1024
 _PLAIN = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", *_PREFIXES)
-
-
-@dataclass(frozen=True)
-class _NetChange:
-    """One path over several runs: the numbers of the first and last that touched it, and both ends."""
-
-    first: int
-    last: int
-    before: TreeEntry | None
-    after: TreeEntry | None
 
 
 def changed_paths(repo: Repository, pair: TreePair) -> frozenset[bytes]:
@@ -89,76 +78,6 @@ def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iter
 def path_differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
     """Return the paths of ``diverged_paths`` as text."""
     return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
-
-
-def compose_change(repo: Repository, pairs: Sequence[TreePair]) -> TreePair:
-    """Combine the runs of a task, oldest first, to one pair of trees: its change.
-
-    Per path, take the base of the first run that touched it and the head of the last. A path that a later run
-    found as it was before the first, and that no run touched after that, was undone by someone and is left
-    out. Both trees share everything else with the last head, except what conflicts with a file of the change.
-    Raises ValueError without runs.
-    """
-    if not pairs:
-        raise ValueError("a change has at least one run")
-    if len(pairs) == 1:
-        return pairs[0]
-    trees = TreeStore(repo)
-    net = _net_changes(trees, pairs)
-    oldest_first = sorted(net.items(), key=lambda item: item[1].first)
-    newest_first = sorted(net.items(), key=lambda item: -item[1].last)
-    before = _placed((path, change.before) for path, change in oldest_first)
-    after = _placed((path, change.after) for path, change in newest_first)
-    return _pair_over(trees, pairs[-1].head, before, after)
-
-
-def _net_changes(trees: TreeStore, pairs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
-    """Return the net effect of the runs on each path, without what was undone."""
-    first: dict[bytes, int] = {}
-    last: dict[bytes, int] = {}
-    for index, pair in enumerate(pairs):
-        for path in trees.changed_paths(*pair):
-            first.setdefault(path, index)
-            last[path] = index
-    net: dict[bytes, _NetChange] = {}
-    for path in sorted(first):
-        before = trees.entry(pairs[first[path]].base, path)
-        after = trees.entry(pairs[last[path]].head, path)
-        is_undone = any(trees.entry(pair.base, path) == before for pair in pairs[last[path] + 1 :])
-        if before != after and not is_undone:
-            net[path] = _NetChange(first[path], last[path], before, after)
-    return net
-
-
-def _placed(entries: Iterable[tuple[bytes, TreeEntry | None]]) -> dict[bytes, TreeEntry | None]:
-    """Drop conflicts between a file and something below a directory of its name; the earlier stays."""
-    placed: dict[bytes, TreeEntry | None] = {}
-    files: set[bytes] = set()
-    directories: set[bytes] = set()
-    for path, side in entries:
-        above = list(parents(path))
-        if side is None or path in directories or not files.isdisjoint(above):
-            placed[path] = None
-            continue
-        placed[path] = side
-        files.add(path)
-        directories.update(above)
-    return placed
-
-
-def _pair_over(
-    trees: TreeStore,
-    context: str,
-    before: Mapping[bytes, TreeEntry | None],
-    after: Mapping[bytes, TreeEntry | None],
-) -> TreePair:
-    """Write both trees over a common context, without entries that only one of them could hold."""
-    pair = TreePair(trees.edited(context, before), trees.edited(context, after))
-    strangers = set(trees.changed_paths(*pair)) - before.keys()
-    if not strangers:
-        return pair
-    cleared = trees.edited(context, dict.fromkeys(strangers))
-    return TreePair(trees.edited(cleared, before), trees.edited(cleared, after))
 
 
 def diff_args(pair: TreePair) -> list[str]:

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.recovery import look_again
 from git_blackbird.controller.queries.status import build_overview
-from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.git.worktree.composing import compose_trees
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.rules.reviews import outstanding_feedback
@@ -39,7 +39,7 @@ COUNTED: dict[str, Callable[..., object]] = {
     "feedback written": FeedbackStore.save,
     "recoveries": look_again,
     "files written": write_atomic,
-    "changes composed": compose_change,
+    "changes composed": compose_trees,
 }
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
-from git_blackbird.git.worktree.changes import changed_paths, compose_change
+from git_blackbird.git.worktree.changes import changed_paths
+from git_blackbird.git.worktree.composing import compose_trees
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.entities.change import TreePair
 from tests.git.support import change_after, found, listing, tree_of
@@ -67,7 +68,7 @@ def test_a_change_is_the_first_base_against_the_last_head(
     shared: Repository, legs: list[tuple[State, State]]
 ) -> None:
     pairs = [TreePair(written(shared, base), written(shared, head)) for base, head in legs]
-    got = difference(shared, compose_change(shared, pairs))
+    got = difference(shared, compose_trees(shared, pairs))
     wanted = expected(legs)
     sides = [[path for path, both in wanted.items() if both[side] is not None] for side in (0, 1)]
     if all(can_lie_together(side) for side in sides):
@@ -110,9 +111,9 @@ def shared(repo: Path) -> Repository:
 
 def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
     tree_pair = TreePair(written(shared, {}), written(shared, {b"f": b"1"}))
-    assert compose_change(shared, [tree_pair]) == tree_pair
+    assert compose_trees(shared, [tree_pair]) == tree_pair
     with pytest.raises(ValueError, match=r"^a change has at least one run$"):
-        compose_change(shared, [])
+        compose_trees(shared, [])
 
 
 def test_w13_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -> None:
@@ -132,7 +133,7 @@ def test_w13_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -
         ("by run 2", "committed"),
         ("by run 3",),
     ]
-    assert summarize(there, compose_change(there, legs)).files == (
+    assert summarize(there, compose_trees(there, legs)).files == (
         "by run 1",
         "by run 2",
         "by run 3",
@@ -149,7 +150,7 @@ def test_what_others_did_in_between_is_context(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {"shared": "2\n"})
     second = change_after(repo, base)
-    whole = compose_change(found(repo), [first, second])
+    whole = compose_trees(found(repo), [first, second])
     assert listing(repo, whole.base) == {
         "f": "100644 0",
         "other": "100644 by another task",
@@ -171,12 +172,12 @@ def test_what_was_undone_is_no_part_of_it(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {"h": "2\n"})
     second = change_after(repo, base)
-    assert changed_paths(found(repo), compose_change(found(repo), [first, second])) == {b"g", b"h"}
+    assert changed_paths(found(repo), compose_trees(found(repo), [first, second])) == {b"g", b"h"}
 
 
 def test_a_deep_path(shared: Repository) -> None:
     deep = b"/".join([b"d"] * 1100) + b"/f"
     before, after = written(shared, {}), written(shared, {deep: b"1"})
     again = written(shared, {deep: b"2"})
-    pair = compose_change(shared, [TreePair(before, after), TreePair(after, again)])
+    pair = compose_trees(shared, [TreePair(before, after), TreePair(after, again)])
     assert changed_paths(shared, pair) == {deep}

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
+from git_blackbird.controller.decisions.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.controller.runs.agent_process import scratch_dir
@@ -45,8 +46,7 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _passed_on(workspace, stored, None))
         return None
-    runs = workspace.runs_to_decide(state.history(task.id))
-    pair, _ = await run_in_thread(lambda: change_of(workspace, state, run, runs))
+    pair, _ = await run_in_thread(lambda: change_of(workspace, state, task.id))
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.agents import chosen_agent, offering, start_without
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
-from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.engine.stops import interrupted_stop, undeliverable_stop
@@ -121,7 +121,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
     workspace, task, run = engine.workspace, action.task, action.run
     stop = undeliverable_stop(workspace, state, action)
     if stop is None:
-        _, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
+        _, summary = change_of(workspace, state, task.id)
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
     if run.requested_by is None:

@@ -1,0 +1,92 @@
+"""The trees of a change and its summary: composed here, and nowhere else."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.worktree.changes import changed_paths
+from git_blackbird.git.worktree.composing import compose
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import contributions
+from git_blackbird.model.entities.change import (
+    MAX_OUTSIDE,
+    InterleavedEdit,
+    SubmoduleChange,
+    Summary,
+    TreePair,
+)
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.state import PlanState
+
+
+class ChangeTrees(NamedTuple):
+    """A change: its trees, None where they cannot be known, and its summary, which says why then."""
+
+    trees: TreePair | None
+    summary: Summary
+
+
+def change_of(workspace: Workspace, state: PlanState, task_id: TaskId) -> ChangeTrees:
+    """Return the change of a task that has a run: what a decision would be about."""
+    history = state.history(task_id)
+    newest = history.latest
+    if newest is None:
+        return ChangeTrees(None, Summary(minimal="it has no run"))
+    return made_together(workspace, state, newest, workspace.runs_to_decide(history))
+
+
+def made_together(workspace: Workspace, state: PlanState, newest: Run, runs: Sequence[Run]) -> ChangeTrees:
+    """Return the change that these runs of one task made together; ``newest`` is the one that counts."""
+    pairs = [run.tree_pair for run in runs if run.tree_pair is not None]
+    is_alone = len(pairs) <= 1 and newest.change_elsewhere in {None, newest.tree_pair}
+    if is_alone and newest.review_summary is not None:
+        return ChangeTrees(newest.tree_pair, newest.review_summary)
+    if not pairs:
+        nothing = Summary(minimal="no snapshots of this run are left")
+        return ChangeTrees(None, newest.review_summary or nothing)
+    try:
+        pair = compose(workspace.repo, contributions(runs))
+        summary = summarize(workspace.repo, pair)
+        between = tuple(_between(workspace, state, runs, pair))
+    except BlackbirdError as error:
+        return ChangeTrees(None, Summary(minimal=error.message))
+    left_out = newest.review_summary.left_out if newest.review_summary is not None else ()
+    here = Summary(between=between, left_out=left_out)
+    return ChangeTrees(pair, summary.with_fields(_beside(runs)).with_fields(here))
+
+
+def _between(
+    workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: TreePair
+) -> Iterator[InterleavedEdit]:
+    """Find paths of the change that another task's run touched after these runs began."""
+    if runs[-1].worktree is not None:
+        return
+    paths = changed_paths(workspace.repo, pair)
+    last, own = runs[-1].sort_key, runs[0].task_id
+    tasks = sorted(state.histories.keys() - {own})
+    for other in (run for task_id in tasks for run in state.histories[task_id].since(runs[0])):
+        if other.change_in_place is not None and other.sort_key < last:
+            for path in sorted(paths & changed_paths(workspace.repo, other.change_in_place)):
+                yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
+
+
+def _beside(runs: Sequence[Run]) -> Summary:
+    """Return what was done to HEAD during several runs, oldest first, and by these runs to submodules."""
+    summaries = [run.review_summary for run in runs if run.review_summary is not None]
+    moves = [move for summary in summaries for move in summary.outside]
+    joined: dict[str, SubmoduleChange] = {}
+    for change in (change for summary in summaries for change in summary.submodules):
+        known = joined.get(change.path, change)
+        newest = change if change.content else known
+        commits = change.commits or known.commits
+        joined[change.path] = newest.updated(SubmoduleChange(path=change.path, commits=commits))
+    submodules = tuple(joined[path] for path in sorted(joined))
+    last = summaries[-1] if summaries else Summary()
+    return Summary(
+        outside=tuple(moves[-MAX_OUTSIDE:]),
+        submodules=submodules,
+        switched=last.switched,
+        takes_back=last.takes_back,
+    )
