@@ -34,7 +34,8 @@ WHOLE = CallOptions(
 
 def require_taken(line: str) -> None:
     """Have the command's own parser read a line, with its blanks filled in."""
-    name, *args = shlex.split(line.replace(" NAME", " demo"))[2:] or ["status"]
+    filled = line.replace(" NAME", " demo").replace(" STATUS", " todo")
+    name, *args = shlex.split(filled)[2:] or ["status"]
     assert name in COMMANDS, line
     try:
         load_command(name).make_context(name, args, **cli.context_settings)
