@@ -13,7 +13,8 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.entities.history import NO_HISTORY, Histories, History
+from git_blackbird.model.change.standing import Histories, is_closed
+from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import RecordError
 from git_blackbird.model.entities.run import Run
@@ -84,7 +85,7 @@ class RunStore:
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
-        if history.is_closed or not history.is_under_review:
+        if not history.is_under_review:
             return history
         return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
 
@@ -100,7 +101,7 @@ class RunStore:
                 history = self._history(task_id, changed, sweep)
                 if history is not NO_HISTORY:
                     found[task_id] = history
-                    if not history.is_closed:
+                    if not is_closed(history):
                         open_ones[task_id] = history
         return Histories(found, open_ones)
 

@@ -12,6 +12,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.change.stages import following
 from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
@@ -219,7 +220,7 @@ class Transaction:
         except (OSError, ValueError):
             stored = None
         self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
-        write_atomic(self._paths, path, render_record(run.following(stored, self._now)), mode=0o600)
+        write_atomic(self._paths, path, render_record(following(run, stored, self._now)), mode=0o600)
         self._store.copies.write(path)
 
     def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:

@@ -15,6 +15,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import LandingState, Question, RunStatus
@@ -120,7 +121,7 @@ def finish(repo: Path) -> None:
 def commit_what_landed(repo: Path) -> None:
     """Approve again what has landed and could not be committed, as its warning says."""
     for task_id, history in open_at(repo).plan_state().histories.items():
-        if history.latest is not None and history.latest.uncommitted_landing is not None:
+        if history.latest is not None and stage_of(history.latest) is Stage.NOT_COMMITTED:
             run(repo, ours("decide", task_id, "--approve"))
 
 

@@ -29,6 +29,7 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.provenance import RecordError, elsewhere_lines
 from git_blackbird.model.entities.status import Status
@@ -234,7 +235,7 @@ def _drift(overview: StatusReport) -> Iterator[str]:
 def _orphaned(overview: StatusReport) -> Iterator[str]:
     for run in overview.orphaned:
         what = (
-            "is half written: the plan that has it completes it" if run.is_half_written else "waits for you"
+            "is half written: the plan that has it completes it" if is_half_written(run) else "waits for you"
         )
         yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)} {what}"
         yield f"    {task_command('runs', run.task_id)} {run.id}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, moment_of
+from git_blackbird.model.change.standing import standing_of
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
@@ -101,7 +102,8 @@ def save_plan(
 
 def _has_acted(history: History, feedback: Feedback) -> bool:
     """Whether a leaf's status is that of a run after its feedback, and not only behind in an older plan."""
-    since = None if history.standing is None else history.standing.since
+    standing = standing_of(history)
+    since = None if standing is None else standing.since
     said_at = moment_of(feedback.updated_at)
     is_later = since is not None and (said_at is None or since > said_at)
     return is_later and not history.is_undelivered

@@ -29,6 +29,7 @@ from git_blackbird.model.change.change import (
     count_rounds,
     total_cost,
 )
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.history import History
@@ -107,7 +108,7 @@ def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | No
 def _both_added(workspace: Workspace, run: Run) -> Summary | None:
     """Show what a change adds where the user's worktree has additions too; None where nobody is asked."""
     base, head = (run.landing_trees or {}).get("base"), (run.landing_trees or {}).get("head")
-    if run.blocked_landing is None or not run.landing_additions or base is None or head is None:
+    if stage_of(run) is not Stage.BLOCKED or not run.landing_additions or base is None or head is None:
         return None
     repo, pair = workspace.repo, TreePair(base, head)
     try:
@@ -175,7 +176,7 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
         return find_pending(state, task_id, run_id)
     require_usable(task_id, state.history(task_id))
     is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
-    is_done = commits and state.plan.tasks[task_id].status == run.task_status == Status.DONE
+    is_done = commits and state.plan.tasks[task_id].status is Status.DONE and stage_of(run) is Stage.DONE
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 
@@ -198,10 +199,10 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return ()
     if run.no_change:
         return (NO_CHANGE,)
-    if run.blocked_landing is not None:
-        return (f"it {run.landing_words}: {run.blocked_landing}",)
-    if run.uncommitted_landing is not None:
-        return (run.uncommitted_landing,)
+    if stage_of(run) is Stage.BLOCKED:
+        return (f"it {run.landing_words}: {run.landing_reason}",)
+    if stage_of(run) is Stage.NOT_COMMITTED and run.landing_reason is not None:
+        return (run.landing_reason,)
     reasons = (
         *_check_reasons(workspace, history, run),
         *_review_reasons(workspace, history, run),

@@ -32,6 +32,7 @@ from git_blackbird.git.worktree.write_back import find_edited, listed, take_sign
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
@@ -283,7 +284,7 @@ def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
     """
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id)
-        is_due = stored is not None and stored.is_landing_due and stored.superseded_at is None
+        is_due = stored is not None and stage_of(stored) is Stage.LANDING and stored.superseded_at is None
         if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
             raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
         begun = RunFields(

@@ -43,6 +43,7 @@ from git_blackbird.messages.outgoing.prompts import bound_output, render_suggest
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
@@ -58,7 +59,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
@@ -236,7 +236,7 @@ def _decided_change(
 def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:
     """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
     is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
-    if not is_elsewhere or (run.blocked_landing is None and not only):
+    if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
         return
     left = unresolved_paths(workspace, run, pair, only)
     if not left and not only and is_conflict_shown(workspace, run, pair):
@@ -271,7 +271,7 @@ def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision
 
 def _require_undone(state: PlanState, run: Run) -> None:
     """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
-    if run.task_status == Status.DONE:
+    if stage_of(run) is Stage.DONE:
         find_pending(state, run.task_id, run.id)
 
 

@@ -47,6 +47,7 @@ from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
@@ -192,7 +193,7 @@ class Loop:
         """
         require_planned(state)
         action, state = self._holding(state, self._engine.scope)
-        is_half = isinstance(action, FinishUndo | LandChange) and action.run.is_half_written
+        is_half = isinstance(action, FinishUndo | LandChange) and is_half_written(action.run)
         return (action, state) if is_half else None
 
     async def _next(self, state: PlanState) -> Stop | None:

@@ -10,6 +10,7 @@ from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import RecordError
@@ -105,7 +106,7 @@ def _turn_text(overview: StatusReport, task: Task) -> str | None:
 def _next_kind(run: Run) -> str:
     if run.undo_begun is not None:
         return "undo"
-    return "landing" if run.is_landing_due else "change_review"
+    return "landing" if stage_of(run) is Stage.LANDING else "change_review"
 
 
 def _pending_item(pending: PendingItem) -> DueItem:
@@ -176,10 +177,11 @@ def decision_reason(owed: PendingItem) -> str | None:
         return None
     if owed.run.no_change:
         return NO_CHANGE
-    if owed.run.blocked_landing is not None:
-        return f"it {owed.run.landing_words}: {clean_line(owed.run.blocked_landing, _LONGEST_REASON)}"
-    if owed.run.uncommitted_landing is not None:
-        return clean_line(owed.run.uncommitted_landing, _LONGEST_REASON)
+    stage, reason = stage_of(owed.run), clean_line(owed.run.landing_reason or "", _LONGEST_REASON)
+    if stage is Stage.BLOCKED:
+        return f"it {owed.run.landing_words}: {reason}"
+    if stage is Stage.NOT_COMMITTED:
+        return reason
     return None if owed.run.red_check is None else f"its check {check_word(owed.run.red_check)}"
 
 

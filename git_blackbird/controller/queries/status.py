@@ -13,6 +13,7 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
+from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, is_half_written, stage_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
@@ -76,8 +77,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
 
 
-_CHANGE_REVIEW, _CHANGE_CHECK = "its change is to be reviewed", "its change is to be checked"
-_LANDING = "its change is to land"
+_BY_ITSELF = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.FINISH_UNDO})
 _LANDING_CUT_OFF = "its landing was interrupted"
 APPROVING = "approved: its change is being committed"
 
@@ -193,7 +193,7 @@ def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
     """Runs of tasks that are not in this plan, with a decision due, which blocks nothing, or half written."""
     latest = map(state.latest, sorted(state.open_histories.keys() - state.plan.tasks.keys()))
-    return tuple(run for run in latest if run is not None and (run.is_pending or run.is_half_written))
+    return tuple(run for run in latest if run is not None and (run.is_pending or is_half_written(run)))
 
 
 def _stops_execute(owed: PendingItem) -> bool:
@@ -236,14 +236,14 @@ def next_verdict(run: Run) -> str:
         # A killed one has nothing recorded yet of what it left.
         left = f": {clean_line(', '.join(run.undo_left))} left as it is" if run.undo_left else ""
         return f"its {run.undo_begun} {'is half done' if left else 'was interrupted'}{left}"
-    if run.is_landing_due:
-        return _LANDING_CUT_OFF if run.landing_begun else _LANDING
-    return _CHANGE_CHECK if run.is_check_due else _CHANGE_REVIEW
+    if stage_of(run) is Stage.LANDING and run.landing_begun:
+        return _LANDING_CUT_OFF
+    return TABLE[stage_of(run)].label
 
 
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
     for task, run in state.open_runs:
-        first = waits_for(workspace, state, run) if run.is_landing_due else None
+        first = waits_for(workspace, state, run) if stage_of(run) is Stage.LANDING else None
         if first is not None:
             yield task.id, first
 
@@ -255,7 +255,7 @@ def _to_review(state: PlanState, task: Task) -> Run | None:
 
 def _is_next(run: Run) -> bool:
     """Whether the next execute does something about the change of a run, without a person."""
-    return run.awaits_verdict or run.is_landing_due or run.undo_begun is not None
+    return due_of(run) in _BY_ITSELF
 
 
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:

@@ -41,6 +41,7 @@ from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
@@ -249,7 +250,7 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if run is not None and (
         run.decision_state is DecisionState.CHANGES_REQUESTED
         or run.status is RunStatus.PAUSED
-        or run.is_landing_due
+        or stage_of(run) is Stage.LANDING
     ):
         return task
     hints = [*readiness.hints]

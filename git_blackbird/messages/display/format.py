@@ -10,6 +10,7 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.change.messages import PendingMessages
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.change import Summary, SwitchedBranch
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.comment import ReviewComment, Side
@@ -256,7 +257,7 @@ def landing_text(run: Run) -> str:
         case LandingState.BLOCKED:
             text = "blocked"
         case _:
-            text = "due" if run.is_landing_due else "not yet"
+            text = "due" if stage_of(run) is Stage.LANDING else "not yet"
     return f"{text}: {clean_line(run.landing_reason, 1000)}" if run.landing_reason else text
 
 

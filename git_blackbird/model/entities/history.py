@@ -20,7 +20,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.status import Status
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 _WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
@@ -35,13 +34,6 @@ class SavedFeedback(NamedTuple):
 
 
 NO_FEEDBACK = SavedFeedback()
-
-
-class Standing(NamedTuple):
-    """The status of a task as its records have it, and when that began."""
-
-    status: Status
-    since: Moment | None
 
 
 class Vain(NamedTuple):
@@ -103,13 +95,6 @@ class History:
         return next((run for run in reversed(self.recent) if run.counts), None)
 
     @cached_property
-    def standing(self) -> "Standing | None":
-        """The status of a leaf by the latest run, and when it began; None if its runs do not determine it."""
-        if self.faults or self.latest is None:
-            return None
-        return Standing(self.latest.task_status, self.latest.moved_at)
-
-    @cached_property
     def in_vain(self) -> tuple[Vain, ...]:
         """The resumes after the latest run that reached no agent, newest first."""
         later = takewhile(lambda run: not run.counts, reversed(self.recent))
@@ -132,15 +117,6 @@ class History:
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
-
-    @cached_property
-    def is_closed(self) -> bool:
-        """Whether the task is done by its records, and nothing else follows from any of them."""
-        if not self.recent or self.faults:
-            return False
-        last = self.recent[-1]
-        is_done = last.counts and last.task_status is Status.DONE
-        return is_done and all(run.is_settled for run in self.recent)
 
     @property
     def foreign_latest(self) -> Run | None:
@@ -175,18 +151,3 @@ class History:
 
 NO_HISTORY = History()
 """The history of a task without runs."""
-
-
-class Histories(dict[TaskId, History]):
-    """The runs of many tasks; those in ``open`` are not closed: of a large plan the few."""
-
-    def __init__(self, histories: Mapping[TaskId, History], open_ones: Mapping[TaskId, History]) -> None:
-        super().__init__(histories)
-        self.open = open_ones
-
-
-def open_histories(histories: Mapping[TaskId, History]) -> Mapping[TaskId, History]:
-    """Return the histories from which more follows than that a task is done."""
-    if isinstance(histories, Histories):
-        return histories.open
-    return {task_id: history for task_id, history in histories.items() if not history.is_closed}

@@ -1,6 +1,5 @@
 """A run: one start of one agent on one task, as in its record."""
 
-from collections.abc import Callable
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any, Literal, Self
@@ -14,7 +13,6 @@ from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.check import CheckOutcome, CheckResult
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
-from git_blackbird.model.entities.status import Status
 
 RECORDER = "git-blackbird"
 
@@ -371,56 +369,11 @@ class Run(RunFields):
         return self.is_check_due or self.review_state is ReviewState.DUE
 
     @property
-    def is_landing_due(self) -> bool:
-        """Whether the change is to be brought into the user's worktree now."""
-        return self.awaits_landing and self.decision_state not in OPEN_DECISIONS and not self.awaits_verdict
-
-    @property
-    def is_half_written(self) -> bool:
-        """Whether the next execute goes on with writing the change into the user's worktree, or out of it."""
-        return self.undo_begun is not None or (self.is_landing_due and bool(self.landing_begun))
-
-    @property
     def awaits_landing(self) -> bool:
         """Whether the change is accepted, or will be, and is not in the user's worktree yet."""
         is_accepted = self.status is RunStatus.SUCCESS or self.decision_state in APPROVALS
         is_wanted = is_accepted and self.decision_state is not DecisionState.REJECTED
         return is_wanted and self.landing in {LandingState.DUE, LandingState.BLOCKED}
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the run is not over, or something about its change is due or half done."""
-        is_over = self.status in _OVER
-        is_due = self.awaits_verdict or self.is_landing_due
-        is_due = is_due or self.undo_begun is not None
-        return not is_over or is_due or self.decision_state in OPEN_DECISIONS
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
-        return not self.is_open and self.review_state is not ReviewState.BY_HAND
-
-    @property
-    def task_status(self) -> Status:
-        """The plan status of a leaf with this latest run."""
-        is_undone, is_half_undone = self.undone_at is not None, self.undo_begun is not None
-        match self.status:
-            case _ if self.status is RunStatus.RUNNING or is_half_undone:
-                return Status.IN_PROGRESS
-            case RunStatus.PAUSED | RunStatus.WAITING_USER:
-                return Status.WAITING_USER
-            case RunStatus.FAILED:
-                # A person may accept the work of a failed run.
-                is_accepted = self.decision_state in APPROVALS and not is_undone
-                accepted = Status.IN_PROGRESS if self.is_landing_due else Status.DONE
-                return accepted if is_accepted else Status.FAILED
-            case RunStatus.SUCCESS if self.awaits_verdict or self.is_landing_due:
-                return Status.IN_PROGRESS
-            case RunStatus.SUCCESS if self.decision_state in OPEN_DECISIONS:
-                return Status.WAITING_USER
-            case RunStatus.SUCCESS:
-                is_rejected = self.decision_state is DecisionState.REJECTED
-                return Status.FAILED if is_rejected or is_undone else Status.DONE
 
     @property
     def moved_at(self) -> Moment | None:
@@ -436,21 +389,6 @@ class Run(RunFields):
         decided_at = self.decision_resolved_at if self.decision_requested_at is not None else None
         at = self.undone_at or self.landed_at or decided_at or self.decision_requested_at
         return moment_of(at) or moment_of(self.completed_at) or moment_of(self.started_at)
-
-    def following(self, stored: "Run | None", now: Callable[[], str]) -> "Run":
-        """Return the record as it is to be saved over ``stored``: with the time at which its status began.
-
-        A status that stays keeps its time. ``now`` is the clock, for what has no time in the record.
-        """
-        plain = self.with_fields(RunFields(status_since=None))
-        if self.is_review or stored is None:
-            return plain
-        before, event = stored.moved_at, plain.moved_at
-        if stored.task_status == self.task_status:
-            since = before
-        else:
-            since = event if event is not None and (before is None or event > before) else moment_of(now())
-        return plain if since in {None, event} else plain.with_fields(RunFields(status_since=since.text))
 
     @property
     def counts(self) -> bool:
@@ -487,11 +425,6 @@ class Run(RunFields):
     def has_changed_files(self) -> bool:
         """Whether there are snapshots at both ends of the run, and they differ."""
         return self.tree_pair is not None and not self.tree_pair.is_empty
-
-    @property
-    def blocked_landing(self) -> str | None:
-        """Why the change could not land, where a person is to decide what becomes of it."""
-        return self.landing_reason if self.landing is LandingState.BLOCKED else None
 
     @property
     def uncommitted_landing(self) -> str | None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.entities.cli_hints import (
     answer_options,
     decide_run_command,
@@ -38,14 +39,13 @@ def is_session_lost(history: History, run: Run) -> bool:
 
 def pending_decisions(state: PlanState) -> tuple[PendingDecision, ...]:
     """Return every pending decision on a task of this plan, oldest first."""
-    decisions = [PendingDecision(task, run) for task, run in state.open_runs if run.is_pending]
+    decisions = [PendingDecision(task, run) for task, run in state.due(Due.DECIDE)]
     return tuple(sorted(decisions, key=lambda due: due.run.sort_key))
 
 
 def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
     """Return every task of this plan with a paused run, and that run, oldest first."""
-    paused = [(task, run) for task, run in state.open_runs if run.status is RunStatus.PAUSED]
-    return tuple(sorted(paused, key=lambda pair: pair[1].sort_key))
+    return tuple(sorted(state.due(Due.CONTINUE), key=lambda pair: pair[1].sort_key))
 
 
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})

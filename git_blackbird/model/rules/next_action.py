@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
@@ -185,7 +186,7 @@ def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what the runs there are require, in the order in which it is done."""
     yield from _half_written(state, call)
     yield from change_requests(state, call)
-    yield from (CheckChange(task, run) for task, run in _open_runs(state, call) if run.is_check_due)
+    yield from (CheckChange(task, run) for task, run in _due(state, call, Due.CHECK))
     yield from _reviews_of_changes(state, call)
     yield from _landings(state, call)
     yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
@@ -193,8 +194,8 @@ def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     yield from _feedback(state, call)
 
 
-def _open_runs(state: PlanState, call: CallScope) -> Iterator[tuple[Task, Run]]:
-    return ((task, run) for task, run in state.open_runs if call.covers(task.id))
+def _due(state: PlanState, call: CallScope, what: Due) -> Iterator[tuple[Task, Run]]:
+    return ((task, run) for task, run in state.due(what) if call.covers(task.id))
 
 
 def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
@@ -247,9 +248,8 @@ def _refused_last(state: PlanState, ready: Iterable[Task]) -> Iterator[Task]:
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
     """Yield every change request that this call is to apply, in order."""
-    for task, run in state.open_runs:
-        if call.covers(task.id) and run.decision_state == DecisionState.CHANGES_REQUESTED:
-            yield ApplyChangeRequest(task, run)
+    for task, run in _due(state, call, Due.CARRY_OUT_REQUEST):
+        yield ApplyChangeRequest(task, run)
 
 
 def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | LandChange]:
@@ -262,21 +262,20 @@ def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | La
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:
     """Return the changes that are to land, in the order in which they were accepted."""
-    due = [LandChange(task, run) for task, run in _open_runs(state, call) if run.is_landing_due]
+    due = [LandChange(task, run) for task, run in _due(state, call, Due.LAND)]
     return sorted(due, key=lambda action: (action.run.decision_resolved_at or "", action.run.sort_key))
 
 
 def _reviews_of_changes(state: PlanState, call: CallScope) -> Iterator[ReviewChange]:
     for task, run in state.open_runs if call.review is None else state.latest_runs:
         is_by_hand = task.id == call.review and not call.is_reviewed
-        if call.covers(task.id) and (run.review_state is ReviewState.DUE or is_by_hand):
+        if call.covers(task.id) and (due_of(run) is Due.REVIEW or is_by_hand):
             yield ReviewChange(task, run)
 
 
 def _questions(state: PlanState, call: CallScope) -> Iterator[AskQuestions]:
-    for task, run in state.open_runs:
-        is_asked = run.id in call.asked and task.id not in call.busy
-        if is_asked and run.status == RunStatus.WAITING_USER:
+    for task, run in state.due(Due.ASK):
+        if run.id in call.asked and task.id not in call.busy:
             yield AskQuestions(task, run)
 
 

@@ -1,5 +1,6 @@
 """The state of one worktree at one moment: unusable records, ready tasks, parents blocked by a review."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,9 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.history import (
-    NO_FEEDBACK,
-    NO_HISTORY,
-    History,
-    SavedFeedback,
-    open_histories,
-)
+from git_blackbird.model.change.stages import Due, due_of, is_half_written, is_open
+from git_blackbird.model.change.standing import open_histories
+from git_blackbird.model.entities.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError
@@ -105,7 +102,18 @@ class PlanState:
     @cached_property
     def open_runs(self) -> tuple[tuple[Task, Run], ...]:
         """Those of the latest runs on which something may be due, apart from what a person asks for."""
-        return tuple(pair for pair in self._latest_in(self.open_histories) if pair[1].is_open)
+        return tuple(pair for pair in self._latest_in(self.open_histories) if is_open(pair[1]))
+
+    def due(self, what: Due) -> tuple[tuple[Task, Run], ...]:
+        """Return the open runs about whose change this is due, smallest task id first."""
+        return self._due.get(what, ())
+
+    @cached_property
+    def _due(self) -> Mapping[Due | None, tuple[tuple[Task, Run], ...]]:
+        by_due = defaultdict[Due | None, list[tuple[Task, Run]]](list)
+        for pair in self.open_runs:
+            by_due[due_of(pair[1])].append(pair)
+        return {what: tuple(pairs) for what, pairs in by_due.items()}
 
     def _latest_in(self, histories: Mapping[TaskId, History]) -> tuple[tuple[Task, Run], ...]:
         readable = (histories.keys() - self.unreadable.keys()) & self.plan.tasks.keys()
@@ -122,7 +130,7 @@ class PlanState:
             run
             for history in self.open_histories.values()
             for run in history.recent
-            if run.undo_begun is not None or (run == history.latest and run.is_half_written)
+            if run.undo_begun is not None or (run == history.latest and is_half_written(run))
         )
         return tuple(sorted(found, key=lambda run: run.sort_key))
 

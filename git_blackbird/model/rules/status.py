@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
+from git_blackbird.model.change.standing import standing_of
 from git_blackbird.model.entities.history import NO_HISTORY, History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task, derived, with_status
@@ -31,7 +32,7 @@ def derive_leaf(task: Task, history: History) -> Task:
     whenever it is derived, from whichever state of the plan, it is the same. A start that reached no agent
     leaves it as it was: the verdict on a parent is about its children at their times.
     """
-    if (standing := history.standing) is not None:
+    if (standing := standing_of(history)) is not None:
         for vain in history.in_vain:
             if vain.covers(_time_of(task)):
                 task = replace(task, updated_at=vain.before.text)
@@ -99,7 +100,8 @@ class _Derivation:
     def _reopen_in_vain(self, task: Task, history: History) -> None:
         """Reopen the parent of a task that is done again: it was not while a start of it was under way."""
         above = None if task.parent is None else self._tasks[task.parent]
-        is_done = history.standing is not None and history.standing.status is Status.DONE
+        standing = standing_of(history)
+        is_done = standing is not None and standing.status is Status.DONE
         if above is not None and is_done and history.in_vain[0].end > _time_of(above):
             self._reopened.add(above.id)
 
@@ -107,10 +109,11 @@ class _Derivation:
         if self._before.tasks[task_id].children:
             return self._moments.get(task_id)
         history = self._histories.get(task_id)
-        if history is None or history.standing is None:
+        standing = None if history is None else standing_of(history)
+        if history is None or standing is None:
             return None
         # Starts that reached no agent were seen in the parent.
-        moments = (history.standing.since, *(vain.end for vain in history.in_vain))
+        moments = (standing.since, *(vain.end for vain in history.in_vain))
         return max((at for at in moments if at is not None), default=None)
 
     def _derive_parent(self, parent: Task) -> Task:

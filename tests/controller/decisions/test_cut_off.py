@@ -11,6 +11,7 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.views.stop import StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
 from tests.controller.killing import kills
@@ -251,11 +252,11 @@ def interrupt(repo: Path, verb: str) -> None:
         if before == verb:
             break
         DOES[before](repo)
-    next(_ for _ in kills(repo, lambda: DOES[verb](repo)) if runs_of(repo, "a")[-1].is_half_written)
+    next(_ for _ in kills(repo, lambda: DOES[verb](repo)) if is_half_written(runs_of(repo, "a")[-1]))
 
 
 def require_whole(repo: Path) -> None:
-    assert not runs_of(repo, "a")[-1].is_half_written
+    assert not is_half_written(runs_of(repo, "a")[-1])
     assert len(set(texts(repo).values())) == 1
 
 

@@ -23,6 +23,7 @@ from git_blackbird.controller.queries.status import build_overview, next_verdict
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
@@ -250,7 +251,7 @@ def test_a_conflict_with_an_edit_made_meanwhile_is_no_round(demo: Path) -> None:
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert [state for _, state, _ in landings(person)] == [LandingState.DUE] * 3
     assert last(demo, "a").is_pending
-    assert last(demo, "a").blocked_landing is None
+    assert stage_of(last(demo, "a")) is Stage.DECIDING
     assert (demo / "x.txt").read_text() == "edit 2\n"
     assert len(runs_of(demo, "a")) == 4
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.change.stages import following
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Plan, revised
@@ -60,7 +61,7 @@ class World:
 
     def _put(self, run: Run) -> None:
         stored = self._records[run.task_id].get(run.id)
-        self._records[run.task_id][run.id] = run.following(stored, self.now)
+        self._records[run.task_id][run.id] = following(run, stored, self.now)
 
     def _change(self, run: Run, **fields: object) -> None:
         self._put(run.with_fields(RunFields.model_validate(fields)))

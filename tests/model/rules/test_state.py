@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import is_open
+from git_blackbird.model.change.standing import Histories, is_closed
 from git_blackbird.model.entities.history import History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
@@ -75,10 +77,7 @@ def build(name: str, number: int, fields: dict[str, Any]) -> Run:
 
 def from_scratch(histories: Mapping[TaskId, History]) -> dict[TaskId, History]:
     """The same histories, all of which are looked at."""
-    copies = {name: History(one.recent, one.faults, one.beside, one.older) for name, one in histories.items()}
-    for copy in copies.values():
-        vars(copy)["is_closed"] = False
-    return copies
+    return Histories(histories, histories)
 
 
 def feedback_files(files: Mapping[str, str]) -> SavedFeedback:
@@ -133,9 +132,9 @@ def test_what_follows_is_the_same_as_from_all_histories(
 @settings(max_examples=examples(1000), deadline=None)
 def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: Any, status: Status) -> None:
     told = history_of("a", records, 1)
-    if told.is_closed:
+    if is_closed(told):
         leaf = tree({"a": status}, {}).tasks[TaskId("a")]
         assert derive_leaf(leaf, told).status is Status.DONE
         assert (*told.at_work, *told.faults) == ()
         assert not told.is_under_review
-        assert not any(one.is_open or one.review_state is ReviewState.BY_HAND for one in told.recent)
+        assert not any(is_open(one) or one.review_state is ReviewState.BY_HAND for one in told.recent)

@@ -3,6 +3,7 @@
 import pytest
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import status_of
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import RecordError
@@ -67,7 +68,7 @@ def test_the_table_has_every_row() -> None:
 @pytest.mark.parametrize(("run_status", "decision", "expected"), TABLE)
 def test_each_row(run_status: RunStatus, decision: DecisionState | None, expected: Status) -> None:
     latest = run(1, run_status, decision_state=decision)
-    assert latest.task_status == expected
+    assert status_of(latest) == expected
     for stored in Status:
         assert derive_leaf(task("t", stored), history(latest)).status == expected
 

@@ -1,0 +1,201 @@
+"""The stages of a change, and the one table of what follows from each.
+
+The stage is that of the newest run of a task that counts. It is derived, never stored.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple, assert_never
+
+from git_blackbird.model.base.timestamps import moment_of
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    LandingState,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+)
+from git_blackbird.model.entities.status import Status
+
+
+class Stage(StrEnum):
+    """Where a change is."""
+
+    HALF_UNDONE = "half_undone"
+    WORKING = "working"
+    ASKED = "asked"
+    PAUSED = "paused"
+    CHECKING = "checking"
+    REVIEWING = "reviewing"
+    SENT_BACK = "sent_back"
+    SENT_BACK_AFTER_FAILURE = "sent_back_after_failure"
+    BLOCKED = "blocked"
+    NOT_COMMITTED = "not_committed"
+    DECIDING = "deciding"
+    DECIDING_FAILURE = "deciding_failure"
+    UNDONE = "undone"
+    REJECTED = "rejected"
+    LANDING = "landing"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Due(StrEnum):
+    """What the next action does about a change, in the order in which it is done."""
+
+    FINISH_UNDO = "finish_undo"
+    CARRY_OUT_REQUEST = "carry_out_request"
+    CHECK = "check"
+    REVIEW = "review"
+    LAND = "land"
+    DECIDE = "decide"
+    ASK = "ask"
+    CONTINUE = "continue"
+
+
+class Consequences(NamedTuple):
+    """What follows from a stage: the status of the task, what is due, and how that is listed.
+
+    ``kind`` names it in ``--json``; an item without one is not listed.
+    """
+
+    status: Status
+    due: Due | None
+    kind: str | None
+    label: str
+
+
+_S, _D = Status, Due
+TABLE: dict[Stage, Consequences] = {
+    Stage.HALF_UNDONE: Consequences(_S.IN_PROGRESS, _D.FINISH_UNDO, "undo", "its {undo} was interrupted"),
+    Stage.WORKING: Consequences(_S.IN_PROGRESS, None, None, "at work"),
+    Stage.ASKED: Consequences(_S.WAITING_USER, _D.ASK, "answers", "waiting for answers"),
+    Stage.PAUSED: Consequences(_S.WAITING_USER, _D.CONTINUE, "paused", "paused"),
+    Stage.CHECKING: Consequences(_S.IN_PROGRESS, _D.CHECK, "change_review", "its change is to be checked"),
+    Stage.REVIEWING: Consequences(_S.IN_PROGRESS, _D.REVIEW, "change_review", "its change is to be reviewed"),
+    Stage.SENT_BACK: Consequences(
+        _S.WAITING_USER, _D.CARRY_OUT_REQUEST, "change_request", "change request pending"
+    ),
+    Stage.SENT_BACK_AFTER_FAILURE: Consequences(
+        _S.FAILED, _D.CARRY_OUT_REQUEST, "change_request", "change request pending"
+    ),
+    Stage.BLOCKED: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
+    Stage.NOT_COMMITTED: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
+    Stage.DECIDING: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
+    Stage.DECIDING_FAILURE: Consequences(_S.FAILED, _D.DECIDE, "decision", "decision on run {run}"),
+    Stage.UNDONE: Consequences(_S.FAILED, None, "failed", "its change was taken back"),
+    Stage.REJECTED: Consequences(_S.FAILED, None, "failed", "rejected"),
+    Stage.LANDING: Consequences(_S.IN_PROGRESS, _D.LAND, "landing", "its change is to land"),
+    Stage.DONE: Consequences(_S.DONE, None, None, "done"),
+    Stage.FAILED: Consequences(_S.FAILED, None, "failed", "failed"),
+}
+
+
+def stage_of(run: Run) -> Stage:
+    """Return the stage of the change whose newest run this is."""
+    if run.undo_begun is not None:
+        return Stage.HALF_UNDONE
+    match run.status:
+        case RunStatus.RUNNING:
+            return Stage.WORKING
+        case RunStatus.PAUSED:
+            return Stage.PAUSED
+        case RunStatus.WAITING_USER:
+            return Stage.ASKED
+        case RunStatus.SUCCESS | RunStatus.FAILED:
+            return _stage_of_ended(run)
+        case _:
+            assert_never(run.status)
+
+
+def _stage_of_ended(run: Run) -> Stage:  # noqa: PLR0911  # a row of the table for each
+    if run.is_check_due:
+        return Stage.CHECKING
+    if run.review_state is ReviewState.DUE:
+        return Stage.REVIEWING
+    has_succeeded = run.status is RunStatus.SUCCESS
+    match run.decision_state:
+        case DecisionState.PENDING:
+            return _stage_of_pending(run, has_succeeded=has_succeeded)
+        case DecisionState.CHANGES_REQUESTED:
+            return Stage.SENT_BACK if has_succeeded else Stage.SENT_BACK_AFTER_FAILURE
+        case DecisionState.REJECTED:
+            return Stage.UNDONE if run.undone_at is not None else Stage.REJECTED
+        case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT:
+            return _stage_of_accepted(run)
+        case None:
+            if has_succeeded:
+                return _stage_of_accepted(run)
+            return Stage.UNDONE if run.undone_at is not None else Stage.FAILED
+        case _:
+            assert_never(run.decision_state)
+
+
+def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
+    if not has_succeeded:
+        return Stage.DECIDING_FAILURE
+    match run.landing:
+        case LandingState.BLOCKED:
+            return Stage.BLOCKED
+        case LandingState.LANDED:
+            return Stage.NOT_COMMITTED
+        case LandingState.DUE | None:
+            return Stage.DECIDING
+        case _:
+            assert_never(run.landing)
+
+
+def _stage_of_accepted(run: Run) -> Stage:
+    match run.landing:
+        case LandingState.DUE | LandingState.BLOCKED:
+            return Stage.LANDING
+        case LandingState.LANDED | None:
+            return Stage.UNDONE if run.undone_at is not None else Stage.DONE
+        case _:
+            assert_never(run.landing)
+
+
+_OPEN = frozenset(stage for stage, row in TABLE.items() if row.due is not None) | {Stage.WORKING}
+
+
+def status_of(run: Run) -> Status:
+    """Return the plan status of a leaf whose newest run this is."""
+    return TABLE[stage_of(run)].status
+
+
+def due_of(run: Run) -> Due | None:
+    """Return what the next action does about the change of a newest run; None where nothing is due."""
+    return TABLE[stage_of(run)].due
+
+
+def is_open(run: Run) -> bool:
+    """Whether the run is not over, or something about its change is due or half done."""
+    return stage_of(run) in _OPEN
+
+
+def is_settled(run: Run) -> bool:
+    """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
+    return not is_open(run) and run.review_state is not ReviewState.BY_HAND
+
+
+def is_half_written(run: Run) -> bool:
+    """Whether the next execute goes on with writing the change into the user's worktree, or out of it."""
+    stage = stage_of(run)
+    return stage is Stage.HALF_UNDONE or (stage is Stage.LANDING and bool(run.landing_begun))
+
+
+def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
+    """Return the record as it is to be saved over ``stored``: with the time at which its status began.
+
+    A status that stays keeps its time. ``now`` is the clock, for what has no time in the record.
+    """
+    plain = run.with_fields(RunFields(status_since=None))
+    if run.is_review or stored is None:
+        return plain
+    before, event = stored.moved_at, plain.moved_at
+    if status_of(stored) == status_of(run):
+        since = before
+    else:
+        since = event if event is not None and (before is None or event > before) else moment_of(now())
+    return plain if since in {None, event} else plain.with_fields(RunFields(status_since=since.text))
