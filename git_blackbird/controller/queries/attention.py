@@ -10,11 +10,11 @@ from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import NO_CHANGE, Run
+from git_blackbird.model.entities.run import NO_CHANGE
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -59,7 +59,14 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
-            DueItem(_next_kind(run), task, next_verdict(run), EXECUTE, run.id, _turn_text(overview, task))
+            DueItem(
+                TABLE[stage_of(run)].kind,
+                task,
+                next_verdict(run),
+                EXECUTE,
+                run.id,
+                _turn_text(overview, task),
+            )
             for task, run in overview.to_review
         ],
         "parent_review": [
@@ -101,12 +108,6 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
 def _turn_text(overview: StatusReport, task: Task) -> str | None:
     first = overview.turns.get(task.id)
     return None if first is None else f"{first} lands before: it resolves a conflict in the same files"
-
-
-def _next_kind(run: Run) -> str:
-    if run.undo_begun is not None:
-        return "undo"
-    return "landing" if stage_of(run) is Stage.LANDING else "change_review"
 
 
 def _pending_item(pending: PendingItem) -> DueItem:

@@ -207,8 +207,8 @@ def why_failed(history: History) -> str | None:
     if history.latest is None:
         return None
     if history.latest.undone_at is not None:
-        left = clean_line(", ".join(history.latest.undo_left))
-        return f"its change was taken back, but for {left}" if left else "its change was taken back"
+        words, left = TABLE[Stage.UNDONE].label, clean_line(", ".join(history.latest.undo_left))
+        return f"{words}, but for {left}" if left else words
     is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
     return "rejected" if is_rejected else history.latest.error
 

@@ -3,11 +3,12 @@
 The stage is that of the newest run of a task that counts. It is derived, never stored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple, assert_never
 
 from git_blackbird.model.base.timestamps import moment_of
+from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.run import (
     DecisionState,
     LandingState,
@@ -55,40 +56,68 @@ class Due(StrEnum):
 
 
 class Consequences(NamedTuple):
-    """What follows from a stage: the status of the task, what is due, and how that is listed.
+    """What follows from a stage: the status of the task, what is due, how that is listed, and the choices.
 
-    ``kind`` names it in ``--json``; an item without one is not listed.
+    ``kind`` names it in ``--json``; what has none is not listed. ``verb`` is the command for it.
     """
 
     status: Status
     due: Due | None
-    kind: str | None
+    kind: str
     label: str
+    verb: str = "execute"
+    choices: tuple[Choice, ...] = ()
 
 
-_S, _D = Status, Due
-TABLE: dict[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(_S.IN_PROGRESS, _D.FINISH_UNDO, "undo", "its {undo} was interrupted"),
-    Stage.WORKING: Consequences(_S.IN_PROGRESS, None, None, "at work"),
-    Stage.ASKED: Consequences(_S.WAITING_USER, _D.ASK, "answers", "waiting for answers"),
-    Stage.PAUSED: Consequences(_S.WAITING_USER, _D.CONTINUE, "paused", "paused"),
-    Stage.CHECKING: Consequences(_S.IN_PROGRESS, _D.CHECK, "change_review", "its change is to be checked"),
-    Stage.REVIEWING: Consequences(_S.IN_PROGRESS, _D.REVIEW, "change_review", "its change is to be reviewed"),
+_DECISIONS = (
+    Choice.APPROVE_CONTINUE,
+    Choice.APPROVE_QUIT,
+    Choice.REQUEST_CHANGES,
+    Choice.REJECT,
+    Choice.VIEW_DIFF,
+)
+# Pressing Enter does not end the task.
+_AFTER_FAILURE = (
+    Choice.RETRY,
+    Choice.REQUEST_CHANGES,
+    Choice.ACCEPT,
+    Choice.REJECT,
+    Choice.VIEW_DIFF,
+)
+
+
+def _deciding(status: Status, choices: tuple[Choice, ...] = _DECISIONS) -> Consequences:
+    return Consequences(status, Due.DECIDE, "decision", "decision on run {run}", "decide", choices)
+
+
+TABLE: Mapping[Stage, Consequences] = {
+    Stage.HALF_UNDONE: Consequences(
+        Status.IN_PROGRESS, Due.FINISH_UNDO, "undo", "its {undo} was interrupted"
+    ),
+    Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "", "at work", "runs"),
+    Stage.ASKED: Consequences(Status.WAITING_USER, Due.ASK, "answers", "waiting for answers", "resume"),
+    Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "paused", "resume"),
+    Stage.CHECKING: Consequences(
+        Status.IN_PROGRESS, Due.CHECK, "change_review", "its change is to be checked"
+    ),
+    Stage.REVIEWING: Consequences(
+        Status.IN_PROGRESS, Due.REVIEW, "change_review", "its change is to be reviewed"
+    ),
     Stage.SENT_BACK: Consequences(
-        _S.WAITING_USER, _D.CARRY_OUT_REQUEST, "change_request", "change request pending"
+        Status.WAITING_USER, Due.CARRY_OUT_REQUEST, "change_request", "change request pending", "resume"
     ),
     Stage.SENT_BACK_AFTER_FAILURE: Consequences(
-        _S.FAILED, _D.CARRY_OUT_REQUEST, "change_request", "change request pending"
+        Status.FAILED, Due.CARRY_OUT_REQUEST, "change_request", "change request pending", "resume"
     ),
-    Stage.BLOCKED: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
-    Stage.NOT_COMMITTED: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
-    Stage.DECIDING: Consequences(_S.WAITING_USER, _D.DECIDE, "decision", "decision on run {run}"),
-    Stage.DECIDING_FAILURE: Consequences(_S.FAILED, _D.DECIDE, "decision", "decision on run {run}"),
-    Stage.UNDONE: Consequences(_S.FAILED, None, "failed", "its change was taken back"),
-    Stage.REJECTED: Consequences(_S.FAILED, None, "failed", "rejected"),
-    Stage.LANDING: Consequences(_S.IN_PROGRESS, _D.LAND, "landing", "its change is to land"),
-    Stage.DONE: Consequences(_S.DONE, None, None, "done"),
-    Stage.FAILED: Consequences(_S.FAILED, None, "failed", "failed"),
+    Stage.BLOCKED: _deciding(Status.WAITING_USER),
+    Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER),
+    Stage.DECIDING: _deciding(Status.WAITING_USER),
+    Stage.DECIDING_FAILURE: _deciding(Status.FAILED, _AFTER_FAILURE),
+    Stage.UNDONE: Consequences(Status.FAILED, None, "failed", "its change was taken back", "retry"),
+    Stage.REJECTED: Consequences(Status.FAILED, None, "failed", "rejected", "retry"),
+    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "landing", "its change is to land"),
+    Stage.DONE: Consequences(Status.DONE, None, "", "done"),
+    Stage.FAILED: Consequences(Status.FAILED, None, "failed", "failed", "retry"),
 }
 
 

@@ -1,13 +1,13 @@
 """The decisions of a checkpoint, and their equivalent commands."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
 from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.entities.run import DecisionState
 
 
 class Choice(StrEnum):
@@ -39,60 +39,55 @@ class ChoiceSpec:
         return task_command(self.verb, task_id, self.options, remark=self.description)
 
 
-_REQUEST = ChoiceSpec(
-    Choice.REQUEST_CHANGES,
-    "Request changes",
-    "decide",
-    " --request-changes -m TEXT",
-    "sends TEXT to the agent",
-)
-_REJECT = ChoiceSpec(
-    Choice.REJECT, "Reject changes", "decide", " --reject", "fails the task; your files stay as they are"
-)
-_REJECT_PART = replace(
-    _REJECT, options=" --reject --undo", description="fails the task; takes out what landed"
-)
-_VIEW = ChoiceSpec(Choice.VIEW_DIFF, "View full diff", "runs", " --diff", "shows the change")
-
-CHOICES = (
-    ChoiceSpec(
-        Choice.APPROVE_CONTINUE,
-        "Approve and continue",
-        "decide",
-        " --approve",
-        "approves it; the task is done",
-    ),
-    ChoiceSpec(
-        Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve", "approves it; the task is done"
-    ),
-    _REQUEST,
-    _REJECT,
-    _VIEW,
-)
-
-AFTER_FAILURE = (
-    ChoiceSpec(
-        Choice.RETRY, "Retry in a new session", "restart", "", "starts the task again in a new session"
-    ),
-    _REQUEST,
-    ChoiceSpec(
-        Choice.ACCEPT, "Accept as it is", "decide", " --approve", "accepts what it did; the task is done"
-    ),
-    _REJECT,
-    _VIEW,
-)
-"""The choices for a failed run: pressing Enter does not end the task."""
-
-REVIEW_AGAIN = ChoiceSpec(
-    Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"
-)
-VIEW_SINCE_REQUEST = ChoiceSpec(
-    Choice.VIEW_SINCE_REQUEST,
-    "View changes since the request",
-    "runs",
-    " --diff --since-request",
-    "shows what changed since the request",
-)
+SPECS = {
+    spec.choice: spec
+    for spec in (
+        ChoiceSpec(
+            Choice.APPROVE_CONTINUE,
+            "Approve and continue",
+            "decide",
+            " --approve",
+            "approves it; the task is done",
+        ),
+        ChoiceSpec(
+            Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve", "approves it; the task is done"
+        ),
+        ChoiceSpec(
+            Choice.REQUEST_CHANGES,
+            "Request changes",
+            "decide",
+            " --request-changes -m TEXT",
+            "sends TEXT to the agent",
+        ),
+        ChoiceSpec(
+            Choice.REJECT,
+            "Reject changes",
+            "decide",
+            " --reject",
+            "fails the task; your files stay as they are",
+        ),
+        ChoiceSpec(Choice.VIEW_DIFF, "View full diff", "runs", " --diff", "shows the change"),
+        ChoiceSpec(
+            Choice.RETRY,
+            "Retry in a new session",
+            "restart",
+            "",
+            "starts the task again in a new session",
+        ),
+        ChoiceSpec(
+            Choice.ACCEPT, "Accept as it is", "decide", " --approve", "accepts what it did; the task is done"
+        ),
+        ChoiceSpec(Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"),
+        ChoiceSpec(
+            Choice.VIEW_SINCE_REQUEST,
+            "View changes since the request",
+            "runs",
+            " --diff --since-request",
+            "shows what changed since the request",
+        ),
+    )
+}
+"""How each choice is offered."""
 
 VIEWS = frozenset({Choice.VIEW_DIFF, Choice.VIEW_SINCE_REQUEST})
 
@@ -158,24 +153,7 @@ def reply_of(choice: Choice, *, branch_confirmed: bool = False) -> Reply:
             return Decision(STATE_OF[choice], branch_confirmed=branch_confirmed)
 
 
-def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
-    """Return the choices for a run, ordered by number.
-
-    ``was_requested``: a person requested changes before it.
-    """
-    first: Sequence[ChoiceSpec] = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
-    if run.awaits_landing:
-        first = tuple(
-            replace(spec, description="approves it; execute lands it") if spec.choice in APPROVES else spec
-            for spec in first
-        )
-    if run.landing_pair is not None:
-        first = tuple(_REJECT_PART if spec is _REJECT else spec for spec in first)
-    again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
-    return (*first, *again, *((VIEW_SINCE_REQUEST,) if was_requested else ()))
-
-
-def parse_choice(text: str, offers: Sequence[ChoiceSpec] = CHOICES) -> Choice | None:
+def parse_choice(text: str, offers: Sequence[ChoiceSpec]) -> Choice | None:
     """Parse a number or a label in any letter case; None if it is neither."""
     name = text.strip().casefold()
     for number, offer in enumerate(offers, start=1):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import Due
+from git_blackbird.model.change.stages import TABLE, Due, stage_of
 from git_blackbird.model.entities.cli_hints import (
     answer_options,
     decide_run_command,
@@ -62,14 +62,12 @@ class PendingKind(StrEnum):
     PAUSED = "paused"
 
 
+# What is no stage's.
 _WORDS = {
-    PendingKind.DECISION: "decision on run {run}",
-    PendingKind.CHANGE_REQUEST: "change request pending",
     PendingKind.REVIEW_FEEDBACK: "the parent review asked for changes",
     PendingKind.NEW_SESSION: "its session is lost",
-    PendingKind.ANSWERS: "waiting for answers",
-    PendingKind.PAUSED: "paused",
 }
+_OF_A_SESSION = frozenset({Due.CARRY_OUT_REQUEST, Due.ASK, Due.CONTINUE})
 
 
 class PendingItem(NamedTuple):
@@ -86,7 +84,9 @@ class PendingItem(NamedTuple):
         lost = self.run is not None and self.run.terminal_reason is TerminalReason.WORKER_LOST
         if self.kind is PendingKind.PAUSED and self.run is not None and lost:
             return f"paused: worker {clean_line(self.run.worker or '')} was lost"
-        return _WORDS[self.kind].format(run=self.run_id)
+        if self.run is None or self.kind in _WORDS:
+            return _WORDS[self.kind]
+        return TABLE[stage_of(self.run)].label.format(run=self.run_id)
 
     @property
     def run_id(self) -> RunId | None:
@@ -120,7 +120,7 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     run = history.latest
     kind = None if run is None else _kind(history, run)
     if run is not None and kind is not None:
-        verb = "restart" if kind is PendingKind.NEW_SESSION else "resume"
+        verb = "restart" if kind is PendingKind.NEW_SESSION else TABLE[stage_of(run)].verb
         rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
         back = ""
         if run.terminal_reason is TerminalReason.WORKER_LOST:
@@ -173,15 +173,10 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
 
 
 def _kind(history: History, run: Run) -> PendingKind | None:
-    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED
-    waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
-    if (open_request or waits) and is_session_lost(history, run):
-        return PendingKind.NEW_SESSION
-    if run.status == RunStatus.WAITING_USER:
-        return PendingKind.ANSWERS
-    if open_request:
-        return PendingKind.CHANGE_REQUEST
-    return PendingKind.PAUSED if run.status == RunStatus.PAUSED else None
+    row = TABLE[stage_of(run)]
+    if row.due not in _OF_A_SESSION:
+        return None
+    return PendingKind.NEW_SESSION if is_session_lost(history, run) else PendingKind(row.kind)
 
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})

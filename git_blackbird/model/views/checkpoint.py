@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision, choices_for
+from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run

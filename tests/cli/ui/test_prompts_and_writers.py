@@ -58,7 +58,12 @@ from tests.controller.support import STAMP, leaf, open_at
 from tests.support import commit, git, write
 
 RUN = Run(
-    id=RunId("0" * 16), task_id=TaskId("a"), provider="claude", started_at=STAMP, status=RunStatus.SUCCESS
+    id=RunId("0" * 16),
+    task_id=TaskId("a"),
+    provider="claude",
+    started_at=STAMP,
+    status=RunStatus.SUCCESS,
+    decision_state=DecisionState.PENDING,
 )
 EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e"
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from git_blackbird.controller.queries.status import next_verdict, why_failed
-from git_blackbird.model.entities.decision import choices_for
+from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import pending_items

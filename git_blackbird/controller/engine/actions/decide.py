@@ -20,8 +20,9 @@ from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
-from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry, choices_for
+from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action

@@ -1,0 +1,35 @@
+"""The choices at the checkpoint of a change."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from git_blackbird.model.change.stages import TABLE, stage_of
+from git_blackbird.model.entities.decision import APPROVES, SPECS, Choice, ChoiceSpec
+from git_blackbird.model.entities.run import Run
+
+
+def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
+    """Return the choices for a run on which a decision is due, ordered by number.
+
+    ``was_requested``: a person requested changes before it.
+    """
+    return tuple(_offered(run, choice) for choice in _choices(run, was_requested=was_requested))
+
+
+def _choices(run: Run, *, was_requested: bool) -> Iterator[Choice]:
+    choices = TABLE[stage_of(run)].choices
+    yield from choices
+    if run.merged_review is not None and Choice.RETRY not in choices:
+        yield Choice.REVIEW_AGAIN
+    if was_requested:
+        yield Choice.VIEW_SINCE_REQUEST
+
+
+def _offered(run: Run, choice: Choice) -> ChoiceSpec:
+    spec = SPECS[choice]
+    if choice in APPROVES and run.awaits_landing:
+        return replace(spec, description="approves it; execute lands it")
+    if choice is Choice.REJECT and run.landing_pair is not None:
+        taking_out = "fails the task; takes out what landed"
+        return replace(spec, options=" --reject --undo", description=taking_out)
+    return spec
