@@ -125,7 +125,7 @@ class AtScreen:
 
 
 def _digit(checkpoint: Checkpoint, reply: Reply) -> str:
-    return str([_is_said_by(offer.choice, reply) for offer in checkpoint.offers()].index(True) + 1)
+    return str(next(offer.digit for offer in checkpoint.offers() if _is_said_by(offer.choice, reply)))
 
 
 def _is_said_by(choice: Choice, reply: Reply) -> bool:

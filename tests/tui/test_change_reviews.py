@@ -49,9 +49,9 @@ def test_what_is_not_cleared_is_shown_reviewed_again_and_requested(reviewed: Pat
             "Spec Review: ISSUES (high confidence)",
             "x.txt has no two",
             "a decision is due: issues are left after round 1 of 1 (reviews.maxIterations)",
-            "6. Review again",
+            "7. Review again",
         )
-        await pilot.press("6", "enter")
+        await pilot.press("7", "enter")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
@@ -73,7 +73,7 @@ def test_a_change_is_reviewed_again_while_nothing_runs(reviewed: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 2))
-        await pilot.press("6", "enter")
+        await pilot.press("7", "enter")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: is_over(app))

@@ -125,10 +125,10 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
         await pilot.press("I")
         await wait_for(pilot, lambda: "@@ -0,0 +1,2 @@" in screen_text(app))
-        await pilot.press("escape", "6", "enter")
+        await pilot.press("escape", "8", "enter")
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
         # Asked for again, it stays.
-        await pilot.press("6", "enter", "i")
+        await pilot.press("8", "enter", "i")
         await see(app, pilot, "@@ -1 +1,2 @@", "━ since your request ━")
         await pilot.press("escape")
         await see(app, pilot, "Changes requested:")
@@ -487,13 +487,15 @@ def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(plann
     drive(planned, session)
 
 
-def test_enter_at_a_failed_run_retries_it_and_approves_nothing(planned: Path) -> None:
+def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\nfail-once 7"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "Run status: failed", "1. Retry in a new session", "3. Accept as it is")
-        await pilot.press("enter")
+        await see(app, pilot, "Run status: failed", "6. Retry in a new session", "1. Accept as it is")
+        await pilot.press("enter", "enter")
+        await see(app, pilot, "nothing is chosen")
+        await pilot.press("6", "enter")
         await see(app, pilot, "Run status: success", "1. Approve and continue")
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app))
@@ -510,8 +512,8 @@ def test_a_failed_run_is_accepted_while_nothing_runs(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await wait_for(pilot, lambda: bool(app.main.required))
         await pilot.press("d")
-        await see(app, pilot, "3. Accept as it is")
-        await pilot.press("3", "enter")
+        await see(app, pilot, "1. Accept as it is and continue")
+        await pilot.press("1", "enter")
         await see(app, pilot, "accepted alpha as it is, though its run failed")
 
     drive(planned, session, (100, 40))

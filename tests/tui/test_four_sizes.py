@@ -50,7 +50,7 @@ def test_a_change_is_reviewed_by_line(
     tmux.press("3", "Enter")
     tmux.wait_for("What should change?", "a.txt:1", "Why not three?")
     tmux.press("C-s")
-    tmux.wait_for("ACTION REQUIRED", "round 2", "6. View changes since", "enter chooses")
+    tmux.wait_for("ACTION REQUIRED", "round 2", "8. View changes since", "enter chooses")
     tmux.press("i")
     tmux.wait_for("1 + three", without="b.txt  +1")
     tmux.press("2", "Enter")

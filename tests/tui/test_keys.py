@@ -258,7 +258,7 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         begin = at_choices.index("1 Approve and continue")
         assert at_choices[begin : begin + 6] == [
             "1 Approve and continue",
-            "2 Approve and quit",
+            "2 Approve and stop",
             "3 Request changes",
             "4 Reject changes",
             "5 View full diff",
@@ -287,9 +287,9 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
         await pilot.resize_terminal(80, 12)
         forth, back = ("down", "j", "right", "5"), ("up", "k", "left", "1")
         await moves(pilot, lambda: choices.cursor, forth, back)
-        # Beyond the last there is no way round to an approval.
+        # Beyond the last there is no way round to an approval; the line that chooses nothing is the first.
         await pilot.press("5", "right", "down", "j")
-        assert choices.cursor == 4
+        assert choices.cursor == 5
         await scrolls(pilot, said)
         await pilot.press("v")
         await wait_for(pilot, lambda: "added" in screen_text(app))

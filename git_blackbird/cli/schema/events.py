@@ -236,6 +236,7 @@ class OtherBranchView(View):
 
 class _ChoiceFields(View):
     choice: Choice = field("Its name.")
+    digit: int = field("Its digit, the same wherever it is offered.")
     label: str = field("Its label.")
 
 
@@ -250,6 +251,7 @@ def _choices(checkpoint: Checkpoint) -> list[ChoiceView]:
         ChoiceView.of(
             checkpoint.command_for(offer),
             choice=offer.choice,
+            digit=offer.digit,
             label=offer.label,
             blocked_reason=checkpoint.blocked_reason(offer.choice),
         )

@@ -204,9 +204,11 @@ class PlainUI(AskingUI):
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         lines = []
-        for number, offer in enumerate(checkpoint.offers(), start=1):
+        for offer in checkpoint.offers():
             obstacle = clean_line(checkpoint.blocked_reason(offer.choice) or "")
-            lines.append(f"{number}) {offer.label}" + (f" (not possible: {obstacle})" if obstacle else ""))
+            lines.append(
+                f"{offer.digit}) {offer.label}" + (f" (not possible: {obstacle})" if obstacle else "")
+            )
         self._print(*lines)
         for _ in range(_MAX_MISTAKES):
             choice = parse_choice(await self._line("Select option: "), checkpoint.offers())

@@ -27,10 +27,12 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Window
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
+from questionary.prompts.common import InquirerControl
 
 from git_blackbird.cli.ui.base import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.model.base.path_search import MENTION, PathIndex
+from git_blackbird.model.entities.decision import UNDECIDED
 
 
 class PathCompleter(Completer):
@@ -99,11 +101,13 @@ class Prompts:
     async def choose(self, message: str, choices: Sequence[questionary.Choice], start: object = None) -> Any:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
-        The cursor begins at the choice whose value is ``start``, else at the first. Returns the value.
+        The cursor begins at the choice whose value is ``start``, else at the first; on ``UNDECIDED`` Enter
+        does nothing. Returns the value.
         """
         has_digits = len(choices) <= _MOST_DIGITS
         for number, choice in enumerate(choices, start=1):
-            choice.shortcut_key = str(number) if has_digits else False
+            if choice.auto_shortcut:
+                choice.shortcut_key = str(number) if has_digits else False
         question = questionary.select(
             message,
             choices,
@@ -117,6 +121,7 @@ class Prompts:
         if isinstance(bindings, KeyBindings):
             for key in ("escape", "c-d"):
                 bindings.add(key, eager=True)(_leave)
+            bindings.add("enter", filter=Condition(lambda: _is_undecided(question)), eager=True)(_stay)
         return await self._run(question)
 
     async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText:
@@ -232,6 +237,17 @@ def _composing() -> KeyBindings:
         event.app.exit(result=UnfinishedText.IN_EDITOR)
 
     return bindings
+
+
+def _is_undecided(question: questionary.Question) -> bool:
+    """Whether the cursor of a list is on the line that chooses nothing."""
+    lists = question.application.layout.find_all_controls()
+    return any(isinstance(one, InquirerControl) and one.get_pointed_at().title == UNDECIDED for one in lists)
+
+
+def _stay(event: KeyPressEvent) -> None:
+    """Do nothing."""
+    del event
 
 
 def _leave(event: KeyPressEvent) -> None:

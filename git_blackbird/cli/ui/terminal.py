@@ -45,7 +45,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
+from git_blackbird.model.entities.decision import APPROVE_ANYWAY, UNDECIDED, Choice, Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -254,9 +254,12 @@ class TerminalUI(AskingUI):
         for offer in checkpoint.offers():
             obstacle = checkpoint.blocked_reason(offer.choice)
             disabled = None if obstacle is None else clean_line(obstacle)
-            choices.append(questionary.Choice(offer.label, offer.choice, disabled=disabled))
+            digit = str(offer.digit)
+            choices.append(questionary.Choice(offer.label, offer.choice, disabled, shortcut_key=digit))
         await self._display.drained()
         message = f"{self._about(checkpoint.task.id)}Select an action"
+        if checkpoint.preselected is None:
+            choices.insert(0, questionary.Choice(UNDECIDED, shortcut_key=False))
         choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
         return choice
 

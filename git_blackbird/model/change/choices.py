@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from git_blackbird.model.change.stages import TABLE, stage_of
 from git_blackbird.model.entities.decision import APPROVES, SPECS, Choice, ChoiceSpec
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Run, RunStatus
 
 
 def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
-    """Return the choices for a run on which a decision is due, ordered by number.
+    """Return the choices for a run on which a decision is due, by their digits.
 
     ``was_requested``: a person requested changes before it.
     """
@@ -28,7 +28,10 @@ def _choices(run: Run, *, was_requested: bool) -> Iterator[Choice]:
 def _offered(run: Run, choice: Choice) -> ChoiceSpec:
     spec = SPECS[choice]
     if choice in APPROVES and run.awaits_landing:
-        return replace(spec, description="approves it; execute lands it")
+        spec = replace(spec, description="approves it; execute lands it")
+    if choice in APPROVES and run.status is RunStatus.FAILED:
+        label = spec.label.replace("Approve", "Accept as it is")
+        return replace(spec, label=label, description="accepts what it did; the task is done")
     if choice is Choice.REJECT and run.landing_pair is not None:
         taking_out = "fails the task; takes out what landed"
         return replace(spec, options=" --reject --undo", description=taking_out)

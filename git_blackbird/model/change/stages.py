@@ -76,14 +76,7 @@ _DECISIONS = (
     Choice.REJECT,
     Choice.VIEW_DIFF,
 )
-# Pressing Enter does not end the task.
-_AFTER_FAILURE = (
-    Choice.RETRY,
-    Choice.REQUEST_CHANGES,
-    Choice.ACCEPT,
-    Choice.REJECT,
-    Choice.VIEW_DIFF,
-)
+_AFTER_FAILURE = (*_DECISIONS, Choice.RETRY)
 
 
 def _deciding(status: Status, choices: tuple[Choice, ...] = _DECISIONS) -> Consequences:

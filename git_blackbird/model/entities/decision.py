@@ -1,6 +1,6 @@
 """The decisions of a checkpoint, and their equivalent commands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,41 +19,45 @@ class Choice(StrEnum):
     REJECT = "reject"
     VIEW_DIFF = "view_diff"
     RETRY = "retry"
-    ACCEPT = "accept"
     REVIEW_AGAIN = "review_again"
     VIEW_SINCE_REQUEST = "view_since_request"
 
 
 @dataclass(frozen=True)
 class ChoiceSpec:
-    """How a choice is offered: by label, by number, and as a command line."""
+    """How a choice is offered: by its digit, which is the same wherever it is offered, and as a command."""
 
     choice: Choice
+    digit: int
     label: str
     verb: str
     options: str
     description: str
+    alias: str = ""
 
     def command_for(self, task_id: str) -> TaskCommand:
         """Return the command line for one task, safe to paste."""
         return task_command(self.verb, task_id, self.options, remark=self.description)
 
+    def is_named(self, text: str) -> bool:
+        """Whether a text is its digit, or its label in any letter case."""
+        return text.strip().casefold() in {str(self.digit), self.label.casefold(), self.alias.casefold()} - {
+            ""
+        }
 
-SPECS = {
+
+_APPROVES = "approves it; the task is done"
+
+SPECS: Mapping[Choice, ChoiceSpec] = {
     spec.choice: spec
     for spec in (
+        ChoiceSpec(Choice.APPROVE_CONTINUE, 1, "Approve and continue", "decide", " --approve", _APPROVES),
         ChoiceSpec(
-            Choice.APPROVE_CONTINUE,
-            "Approve and continue",
-            "decide",
-            " --approve",
-            "approves it; the task is done",
-        ),
-        ChoiceSpec(
-            Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve", "approves it; the task is done"
+            Choice.APPROVE_QUIT, 2, "Approve and stop", "decide", " --approve", _APPROVES, "Approve and quit"
         ),
         ChoiceSpec(
             Choice.REQUEST_CHANGES,
+            3,
             "Request changes",
             "decide",
             " --request-changes -m TEXT",
@@ -61,25 +65,25 @@ SPECS = {
         ),
         ChoiceSpec(
             Choice.REJECT,
+            4,
             "Reject changes",
             "decide",
             " --reject",
             "fails the task; your files stay as they are",
         ),
-        ChoiceSpec(Choice.VIEW_DIFF, "View full diff", "runs", " --diff", "shows the change"),
+        ChoiceSpec(Choice.VIEW_DIFF, 5, "View full diff", "runs", " --diff", "shows the change"),
         ChoiceSpec(
             Choice.RETRY,
+            6,
             "Retry in a new session",
             "restart",
             "",
             "starts the task again in a new session",
         ),
-        ChoiceSpec(
-            Choice.ACCEPT, "Accept as it is", "decide", " --approve", "accepts what it did; the task is done"
-        ),
-        ChoiceSpec(Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"),
+        ChoiceSpec(Choice.REVIEW_AGAIN, 7, "Review again", "review run", "", "has the change reviewed again"),
         ChoiceSpec(
             Choice.VIEW_SINCE_REQUEST,
+            8,
             "View changes since the request",
             "runs",
             " --diff --since-request",
@@ -96,11 +100,12 @@ STATE_OF = {
     Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
     Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
     Choice.REJECT: DecisionState.REJECTED,
-    Choice.ACCEPT: DecisionState.APPROVED_CONTINUE,
 }
 
 
-APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT, Choice.ACCEPT})
+APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT})
+UNDECIDED = "(choose)"
+"""The line that a list begins with where nothing is preselected."""
 APPROVE_ANYWAY = "Approve on this branch anyway"
 """The question if HEAD has left the branch of the run."""
 
@@ -153,10 +158,6 @@ def reply_of(choice: Choice, *, branch_confirmed: bool = False) -> Reply:
             return Decision(STATE_OF[choice], branch_confirmed=branch_confirmed)
 
 
-def parse_choice(text: str, offers: Sequence[ChoiceSpec]) -> Choice | None:
-    """Parse a number or a label in any letter case; None if it is neither."""
-    name = text.strip().casefold()
-    for number, offer in enumerate(offers, start=1):
-        if name in {str(number), offer.label.casefold()}:
-            return offer.choice
-    return None
+def parse_choice(text: str, offers: Iterable[ChoiceSpec]) -> Choice | None:
+    """Parse the digit or the label of a choice that is offered; None if it is neither."""
+    return next((offer.choice for offer in offers if offer.is_named(text)), None)

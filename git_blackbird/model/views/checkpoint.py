@@ -11,7 +11,7 @@ from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Run, RunStatus
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ class Checkpoint:
         return bool(self.reasons) and not is_cleared
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
-        """The choices in their fixed order and numbers."""
+        """The choices, by their digits."""
         return choices_for(self.run, was_requested=self.since_request is not None)
 
     def command_for(self, offer: ChoiceSpec) -> TaskCommand:
@@ -147,11 +147,11 @@ class Checkpoint:
         return offer.command_for(self.task.id).with_options(self.options)
 
     @property
-    def preselected(self) -> Choice:
-        """The choice for Enter: never an approval if there is a reason to doubt the run."""
-        first = self.offers()[0].choice
-        is_doubtful = self.is_doubtful and self.is_possible(Choice.REQUEST_CHANGES)
-        return Choice.REQUEST_CHANGES if is_doubtful and first is Choice.APPROVE_CONTINUE else first
+    def preselected(self) -> Choice | None:
+        """The choice for Enter: an approval where all was shown and nothing speaks against it, else none."""
+        is_shown = self.pair is not None and self.summary.minimal is None and not self.summary.cut
+        has_failed = self.run.status is RunStatus.FAILED
+        return None if self.is_doubtful or has_failed or not is_shown else Choice.APPROVE_CONTINUE
 
     def blocked_reason(self, choice: Choice) -> str | None:
         """Return why the choice is not possible, or None."""

@@ -1,5 +1,6 @@
 """The decision on a run: a place to review its change, and the choices."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from textual import events
@@ -10,8 +11,11 @@ from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.decision import (
     APPROVE_ANYWAY,
     APPROVES,
+    SPECS,
+    UNDECIDED,
     VIEWS,
     Choice,
+    ChoiceSpec,
     Decision,
     Reply,
     reply_of,
@@ -36,13 +40,15 @@ class CheckpointScreen(ChangeScreen):
     """The choice that drops unsent texts if it is taken again."""
 
     def compose_body(self) -> ComposeResult:
-        yield ChoiceRow(self._items(), self._index_of(self.checkpoint.preselected))
+        # The cursor is on what is preselected, or on the line that is nothing.
+        yield ChoiceRow(tuple(self._items()))
 
     def describe_key(self, action: str) -> str | None:
         """Name the choice of a digit, and what esc and y do now; None where a key always does the same."""
         name, _, rest = action.partition("(")
         if name == "choice":
-            return self.checkpoint.offers()[int(rest.strip("')")) - 1].label
+            offered = self._offered(rest.strip("')"))
+            return None if offered is None else offered.label
         if name in {"leave", "back"}:
             return "Back to the overview" if self._is_diff_shown else "Leave the decision open"
         if name == "app.copy" and self._place is Place.OVERVIEW:
@@ -52,9 +58,8 @@ class CheckpointScreen(ChangeScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what there is: so many choices, what was requested, no keys that the list of files has."""
         if action == "choice":
-            digit = int(str(parameters[0]))
-            offered = self.checkpoint.offers()[digit - 1 : digit]
-            return any(self.checkpoint.is_possible(offer.choice) for offer in offered)
+            offered = self._offered(str(parameters[0]))
+            return offered is not None and self.checkpoint.is_possible(offered.choice)
         if action == "search":
             return self._place in {Place.CHOICES, Place.OVERVIEW}
         if action == "scroll":
@@ -63,21 +68,19 @@ class CheckpointScreen(ChangeScreen):
             return None
         return True
 
-    def _items(self) -> list[ChoiceItem[Choice]]:
-        return [
-            ChoiceItem(
-                offer.choice,
-                offer.label,
-                blocked_reason=self.checkpoint.blocked_reason(offer.choice),
-            )
-            for offer in self.checkpoint.offers()
-        ]
+    def _offered(self, digit: str) -> ChoiceSpec | None:
+        offers = self.checkpoint.offers()
+        return next((offer for offer in offers if str(offer.digit) == digit), None)
 
-    def _index_of(self, choice: Choice) -> int:
-        return [offer.choice for offer in self.checkpoint.offers()].index(choice)
+    def _items(self) -> Iterator[ChoiceItem[Choice | None]]:
+        if self.checkpoint.preselected is None:
+            yield ChoiceItem(None, UNDECIDED, digit=0)
+        for offer in self.checkpoint.offers():
+            obstacle = self.checkpoint.blocked_reason(offer.choice)
+            yield ChoiceItem(offer.choice, offer.label, blocked_reason=obstacle, digit=offer.digit)
 
     @property
-    def _choices(self) -> ChoiceRow[Choice]:
+    def _choices(self) -> ChoiceRow[Choice | None]:
         return self.query_one(ChoiceRow)
 
     def on_mount(self) -> None:
@@ -125,8 +128,10 @@ class CheckpointScreen(ChangeScreen):
             self.set_focus(self._choices)
 
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
-        choice = self.checkpoint.offers()[event.index].choice
-        if choice in VIEWS:
+        choice = self._choices.items[event.index].value
+        if choice is None:
+            self._key_line.say("nothing is chosen: a digit or an arrow chooses")
+        elif choice in VIEWS:
             self._view(choice)
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
@@ -153,8 +158,7 @@ class CheckpointScreen(ChangeScreen):
     @property
     def _request_key(self) -> int | None:
         """The digit of the choice that requests changes; None if it is not possible."""
-        number = self._index_of(Choice.REQUEST_CHANGES) + 1
-        return None if self.checkpoint.request_blocked_reason else number
+        return None if self.checkpoint.request_blocked_reason else SPECS[Choice.REQUEST_CHANGES].digit
 
     def on_choices_ignored(self, event: ChoiceRow.Ignored) -> None:
         """Say where a key works, or what a text is written with: a letter may be meant for anything."""

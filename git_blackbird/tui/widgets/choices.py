@@ -33,7 +33,8 @@ _LONGEST = 2_000
 class ChoiceItem(NamedTuple, Generic[T]):
     """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen.
 
-    ``takes_text``: a text that is typed at the list is meant for it.
+    ``takes_text``: a text that is typed at the list is meant for it. ``digit`` is its key; that of its place
+    where none is given, and no key where it is 0.
     """
 
     value: T
@@ -41,6 +42,14 @@ class ChoiceItem(NamedTuple, Generic[T]):
     remark: str = ""
     blocked_reason: str | None = None
     takes_text: bool = False
+    digit: int | None = None
+
+
+def _labels(items: Iterable[ChoiceItem[T]]) -> Iterator[str]:
+    """Yield each item's label behind its digit."""
+    for place, item in enumerate(items, start=1):
+        digit = place if item.digit is None else item.digit
+        yield f"{digit}. {item.label}" if digit else item.label
 
 
 class Choices(_Mixed, Generic[T]):
@@ -122,11 +131,13 @@ class Choices(_Mixed, Generic[T]):
 
     def go_to(self, digit: str) -> bool:
         """Put the cursor on the item of a digit; return whether there is one."""
-        index = int(digit) - 1
-        if index >= len(self.items) or self.items[index].blocked_reason is not None:
-            return False
-        self.place_cursor(index)
-        return True
+        for index, item in enumerate(self.items):
+            if item.blocked_reason is None and int(digit) == (
+                index + 1 if item.digit is None else item.digit
+            ):
+                self.place_cursor(index)
+                return True
+        return False
 
     def _moves(self, key: str) -> bool:
         """Move the cursor if the key does that; a text for the item it moves to begins with the next key."""
@@ -189,13 +200,13 @@ class ChoiceList(Choices[T], OptionList, Generic[T]):
             self.action_cursor_up()
 
 
-def _options(items: Iterable[ChoiceItem[T]]) -> Iterator[Option]:
-    for number, item in enumerate(items, start=1):
-        yield Option(_line(number, item), id=str(number - 1), disabled=item.blocked_reason is not None)
+def _options(items: Sequence[ChoiceItem[T]]) -> Iterator[Option]:
+    for index, (item, label) in enumerate(zip(items, _labels(items), strict=True)):
+        yield Option(_line(label, item), id=str(index), disabled=item.blocked_reason is not None)
 
 
-def _line(number: int, item: ChoiceItem[T]) -> Text:
-    line = Text(f"{number}. {item.label}")
+def _line(label: str, item: ChoiceItem[T]) -> Text:
+    line = Text(label)
     remark = clean_line(item.blocked_reason or item.remark, _LONGEST)
     return line.append(f"  {remark}", "dim") if remark else line
 
@@ -287,8 +298,8 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
         """Return line, column and text of each item."""
         places: list[tuple[int, int, str]] = []
         line = column = 0
-        for number, item in enumerate(self.items, start=1):
-            label = f" {number}. {item.label} "
+        for text in _labels(self.items):
+            label = f" {text} "
             if column and column + cell_len(label) > width:
                 line, column = line + 1, 0
             places.append((line, column, label))

@@ -175,7 +175,7 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
         terminal.type("1", ENTER)
         terminal.wait_for("Run status: failed")
         terminal.wait_for_list(times=2)
-        terminal.type("2", ENTER)
+        terminal.type("3", ENTER)
         terminal.wait_for("Ctrl+S sends")
         terminal.type("Try again.", CTRL_S)
         for times in (3, 4):

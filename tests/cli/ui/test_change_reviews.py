@@ -41,11 +41,11 @@ def reviewed(repo: Path) -> Path:
 
 
 def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed: Path) -> None:
-    completed = run(reviewed, "execute", told="6\n3\n\nreview AGAIN\n1\n")
+    completed = run(reviewed, "execute", told="7\n3\n\nreview AGAIN\n1\n")
     assert completed.stderr == ""
     assert completed.stdout.count(SHOWN + WHY) == 4
     assert completed.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
-    assert "5) View full diff\n6) Review again\nSelect option: 6\nrunning " in completed.stdout
+    assert "5) View full diff\n7) Review again\nSelect option: 7\nrunning " in completed.stdout
     assert (
         "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
         "A blank first line asks for what the reviewers found.\n\nasked for what the reviewers found\n"
@@ -60,7 +60,7 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
 def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> None:
     with Terminal(reviewed, "execute") as terminal:
         terminal.wait_for_list()
-        terminal.wait_for("6) Review again")
+        terminal.wait_for("7) Review again")
         assert "running spec review of a" in terminal.text
         assert re.search(r"┃ +It is \^\[\[2Jmissing\. +┃", terminal.text)
         assert "a decision is due: issues are left after round 1 of 1" in terminal.text
@@ -69,7 +69,7 @@ def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> 
         terminal.wait_to_see("[Spec Critical] x.txt:1")
         terminal.type("And no more.", CTRL_S)
         terminal.wait_for_list(times=2)
-        terminal.type("6", ENTER)
+        terminal.type("7", ENTER)
         terminal.wait_for_list(times=3)
         terminal.type("1", ENTER)
         assert terminal.end() == 0
@@ -106,6 +106,7 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     assert "[Spec Critical] x.txt:1" in checkpoint["suggestedRequest"]
     assert checkpoint["choices"][-1] == {
         "choice": "review_again",
+        "digit": 7,
         "label": "Review again",
         "command": "git blackbird review run a",
         "template": None,

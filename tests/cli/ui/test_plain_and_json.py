@@ -68,7 +68,7 @@ Review summary:
 """
 OFFERS = """\
 1) Approve and continue
-2) Approve and quit
+2) Approve and stop
 3) Request changes
 4) Reject changes
 5) View full diff
@@ -99,12 +99,12 @@ Review summary:
       +two
 
 1) Approve and continue
-2) Approve and quit
+2) Approve and stop
 3) Request changes
 4) Reject changes
 5) View full diff
-6) View changes since the request
-Select option: 6
+8) View changes since the request
+Select option: 8
 diff --git a/a.txt b/a.txt
 index 5626abf..814f4a4 100644
 --- a/a.txt
@@ -119,7 +119,7 @@ index 5626abf..814f4a4 100644
 def test_the_second_checkpoint_shows_what_changed_since_the_request(demo_repo: Path) -> None:
     task = leaf("a", "write a.txt one\non-feedback append a.txt two")
     put_plan(demo_repo, replace(task, acceptance_criteria=("It has both lines.", "It ends.")))
-    text = settled(run(demo_repo, "execute", told="3\nA second line,\nplease.\n\n6\n").stdout)
+    text = settled(run(demo_repo, "execute", told="3\nA second line,\nplease.\n\n8\n").stdout)
     _, second = text.split("Task review checkpoint\n")[1:]
     assert second.startswith(SECOND_CHECKPOINT)
     completed = run(demo_repo, "runs", "a", "--diff", "--since-request")
@@ -317,7 +317,7 @@ def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
     assert checkpoint["trees"] == {"base": record.base_tree, "head": record.head_tree}
     assert [choice["label"] for choice in checkpoint["choices"]] == [
         "Approve and continue",
-        "Approve and quit",
+        "Approve and stop",
         "Request changes",
         "Reject changes",
         "View full diff",

@@ -136,7 +136,7 @@ PANEL = """\
 ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
 ? Select an action (arrows, j/k or digits; Enter chooses)
  > 1) Approve and continue
-   2) Approve and quit
+   2) Approve and stop
    3) Request changes
    4) Reject changes
    5) View full diff"""
@@ -524,14 +524,14 @@ def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
         assert "Start the agent 'command'?" not in terminal.plain
 
 
-def test_enter_at_a_failed_run_retries_it(repo: Path) -> None:
+def test_enter_at_a_failed_run_does_nothing(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true")
     put_plan(repo, leaf("a", "write a.out x\nfail-once 7"))
     with Terminal(repo, "execute") as terminal:
-        terminal.wait_for("1) Retry in a new session")
+        terminal.wait_for("6) Retry in a new session")
         terminal.wait_for_list()
-        terminal.type(ENTER)
+        terminal.type(ENTER, ENTER, "6", ENTER)
         terminal.wait_for("1) Approve and continue")
         terminal.wait_for_list(times=2)
         terminal.type(ENTER)
@@ -547,7 +547,7 @@ def test_enter_approves_nothing_where_nothing_was_changed(repo: Path) -> None:
         terminal.wait_for("a decision is due: the agent changed nothing")
         terminal.wait_for("Which one do you want?")
         terminal.wait_for_list()
-        terminal.type(ENTER)
+        terminal.type(ENTER, "3", ENTER)
         terminal.wait_for("What should change?")
         terminal.type(CTRL_C)
         assert terminal.end() == 130

@@ -64,16 +64,18 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
     stop = execute(gated, person)
     (checkpoint,) = person.checkpoints
     assert [offer.label for offer in checkpoint.offers()] == [
-        "Retry in a new session",
+        "Accept as it is and continue",
+        "Accept as it is and stop",
         "Request changes",
-        "Accept as it is",
         "Reject changes",
         "View full diff",
+        "Retry in a new session",
     ]
+    assert checkpoint.preselected is None
     assert stop.next_steps == (
         "git blackbird restart a    # starts the task again in a new session",
-        "git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "git blackbird decide a --approve    # accepts what it did; the task is done",
+        "git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
     )

@@ -34,7 +34,7 @@ def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pendi
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         for letter in "please @t1\r2":
             app.post_message(Key("enter" if letter == "\r" else letter, letter))
-        await see(app, pilot, "Enter again chooses: Approve and continue", ">2. Approve and quit")
+        await see(app, pilot, "Enter again chooses: Approve and continue", ">2. Approve and stop")
         told = "no key does that here; ? lists them; 3, then enter: request changes"
         await pilot.press("x")
         await see(app, pilot, told)

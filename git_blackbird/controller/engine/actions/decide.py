@@ -146,11 +146,13 @@ def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
     choices = choices_for(run, was_requested=bool(Change.of(history).requests))
+    # Who takes the first step of a list accepts no failure.
+    ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     restart = task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
     is_lost = why_not_resumable(workspace, history, run) is not None
     steps = tuple(
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
-        for spec in choices
+        for spec in ordered
     )
     why = f": {NO_CHANGE}" if run.no_change else ""
     text = f"a decision is due on {run.task_id}{why}"
