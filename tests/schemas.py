@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core.core_schema import NullableSchema
 
+from git_blackbird.agents.configuration import WholeConfig
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.schema.base import DataOutput, ErrorOutput, EventOutput
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.plan import PlanFile
 from git_blackbird.model.entities.run import Run
 
@@ -128,7 +128,7 @@ def _event_lines() -> Schema:
 
 
 def _config_file() -> Schema:
-    return Config.model_json_schema(schema_generator=_ConfigSchema)
+    return WholeConfig.model_json_schema(schema_generator=_ConfigSchema)
 
 
 class _ConfigSchema(GenerateJsonSchema):

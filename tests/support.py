@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pygit2
 
-from git_blackbird.model.config.config import Config, Value, with_value
+from git_blackbird.agents.configuration import WholeConfig
+from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.keys import Value, with_value
 from git_blackbird.model.entities.run import Run
 
 PATIENCE_SECONDS = 120.0
@@ -82,7 +84,7 @@ class Prepared:
 
 def config_with(**values: Value | None) -> Config:
     """Return a configuration with these values; ``claude__model`` is the key ``claude.model``."""
-    config = Config()
+    config = WholeConfig()
     for name, value in values.items():
         config = with_value(config, name.split("__"), value)
     return config

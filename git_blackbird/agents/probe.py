@@ -10,14 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
-from git_blackbird.agents.protocol import ProbeResult, without_outer_session
+from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 
 _SECONDS = 30.0
-# The program must not update itself or send reports meanwhile.
-_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SEC
         started = subprocess.Popen(
             (path, *args),
             cwd="/",
-            env={**without_outer_session(environ), **_QUIET},
+            env=without_outer_session(environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -20,6 +19,7 @@ class Capabilities:
     """What a provider supports; the controller checks before it relies on it.
 
     ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
+    ``schema_command`` is the command that makes it support schemas, where a setting does.
     """
 
     resume: bool = False
@@ -28,6 +28,7 @@ class Capabilities:
     chooses_session: bool = False
     reports_cost: bool = False
     prints_events: bool = False
+    schema_command: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def summary(self) -> str:
+        """Its name and how it is set up to work, on one line."""
+        ...
+
+    @property
     def rights(self) -> Rights | None:
         """Its rights as configured; None if it can only edit the worktree."""
         ...
@@ -165,9 +171,9 @@ def render_schema(agent: Agent, request: RunRequest) -> str | None:
     if request.schema is None:
         return None
     if not agent.abilities.schema:
-        setting = "git config blackbird.command.schema true    # if it honours BLACKBIRD_RESPONSE_SCHEMA"
-        hint = setting if agent.name == "command" else None
-        raise AgentUnavailableError(f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=hint)
+        raise AgentUnavailableError(
+            f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=agent.abilities.schema_command
+        )
     return json.dumps(request.schema, separators=(",", ":"))
 
 
@@ -188,58 +194,3 @@ TASK_ID_VARIABLE = "BLACKBIRD_TASK_ID"
 # bytes).
 RUN_FOLDER_PREFIX = "git-blackbird-"
 TMP_FOLDER = "tmp"
-
-# Set by an agent for the tools of its session. Its user's settings, such as CLAUDE_CONFIG_DIR,
-# CLAUDE_CODE_USE_BEDROCK or CODEX_HOME, are not included: they stay.
-OUTER_SESSION_VARIABLES = frozenset(
-    {
-        "AI_AGENT",
-        "CLAUDECODE",
-        "CLAUDE_CODE_CHILD_NOTES_DIR",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_EXECPATH",
-        "CLAUDE_CODE_MESSAGING_SOCKET",
-        "CLAUDE_CODE_MESSAGING_TOKEN",
-        "CLAUDE_CODE_SESSION_ATTENDED",
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_CODE_SSE_PORT",
-        "CLAUDE_EFFORT",
-        "CLAUDE_PID",
-        "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",
-        "CODEX_CI",
-        "CODEX_MANAGED_BY_NPM",
-        "CODEX_MANAGED_PACKAGE_ROOT",
-        "CODEX_SESSION_ID",
-        "CODEX_THREAD_ID",
-        "CODEX_TOOL_CALL_ID",
-        "CODEX_VERSION",
-        # Variables of this program from an outer run.
-        "BLACKBIRD_SESSION_ID",
-        "BLACKBIRD_RESUME",
-        "BLACKBIRD_RESPONSE_SCHEMA",
-        "BLACKBIRD_SLOT",
-        "BLACKBIRD_PORT",
-    }
-)
-OUTER_SESSION_PREFIX = "CODEX_SANDBOX"
-
-
-def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without the session variables of an outer agent."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in OUTER_SESSION_VARIABLES and not name.startswith(OUTER_SESSION_PREFIX)
-    }
-
-
-def child_environ(
-    environ: Mapping[str, str], *, task_id: str, run_id: str, tmp_dir: Path, extra: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the environment of one run; ``extra`` are the variables of the agent's launch.
-
-    ``environ`` has none of git's variables that tie a process to a repository or an index.
-    """
-    ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
-    return without_outer_session(environ) | ours | dict(extra)

@@ -8,14 +8,16 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.keys import keys_of
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json
 
 GO_AGENTS = ("claude", "codex")
 _VERSION = "schemaVersion"
-_SECTIONS = {name.lower().rpartition(".")[0] for name in KEYS}
+# Agents declare sections at the top only, where every object is one.
+_SECTIONS = {key.name.lower().rpartition(".")[0] for key in keys_of(Config)}
 
 
 def global_config_path(environ: Mapping[str, str]) -> Path | None:

@@ -28,7 +28,7 @@ from git_blackbird.messages.display.format import moved_lines, render_reset, und
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.layers import AGENT_NAMES
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 
+from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.dry_run import DryRun, forecast
 from git_blackbird.controller.plan.deletion import delete_as_shown, preview_deletion
@@ -190,12 +191,7 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledL
 
 def _terms(workspace: Workspace, config: Config) -> Iterator[tuple[str, str]]:
     """Say who works, with which rights, on how many tasks at once, where, and when it stops."""
-    rights = {
-        "claude": f", permission mode {config.claude.permission_mode}",
-        "codex": f", sandbox {config.codex.sandbox}",
-        "command": f": {clean_line(config.command.run or 'no command is set')}",
-    }
-    yield "Agent", f"{config.agent}{rights.get(config.agent, '')}"
+    yield "Agent", chosen_agent(workspace).summary
     jobs = config.execution.jobs
     where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"
     address = config.cluster.address

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import (
@@ -16,7 +17,6 @@ from git_blackbird.agents.protocol import (
     LaunchSpec,
     OutputParser,
     RunRequest,
-    child_environ,
 )
 from git_blackbird.model.entities.agent_io import AgentResult, Progress
 

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 
 from git_blackbird import __version__
-from git_blackbird.agents.demo import DemoAgent
+from git_blackbird.agents.demo.agent import DemoAgent
 from git_blackbird.agents.protocol import JsonObject
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Question, Usage
 from tests.agents.running import RUN_ID, Stage, assign
 from tests.support import git
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
-DEMO = DemoAgent(Config())
+DEMO = DemoAgent()
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.command import CommandAgent
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Question
@@ -18,8 +19,8 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path / "stage")
 
 
-def command(text: str | None) -> CommandAgent:
-    return CommandAgent(config_with(command__run=text))
+def command(text: str | None) -> Agent:
+    return load_agent("command", config_with(command__run=text))
 
 
 def run(stage: Stage, text: str, *, resume: bool = False) -> AgentResult:
@@ -107,7 +108,7 @@ def test_what_it_may_review_is_said() -> None:
         "runs with your permissions, in a throwaway checkout of what is to be reviewed; "
         "cannot review parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
-    honouring = CommandAgent(config_with(command__run="cat", command__honors_schema=True))
+    honouring = load_agent("command", config_with(command__run="cat", command__honors_schema=True))
     assert honouring.inspect(environ).reviews == (
         "runs with your permissions, in a throwaway checkout of what is to be reviewed"
     )

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.claude.agent import ClaudeAgent
-from git_blackbird.agents.codex.agent import CodexAgent
 from git_blackbird.agents.probe import ask
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.config.config import Config
 from tests.agents.running import until
@@ -66,7 +65,7 @@ def printing(text: str, exit_code: int = 0) -> str:
 def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
     status = '{"loggedIn": true, "authMethod": "claude.ai", "apiProvider": "firstParty"}'
     environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP), "auth status": printing(status)})
-    agent = ClaudeAgent(config_with(claude__permission_mode="acceptEdits"))
+    agent = load_agent("claude", config_with(claude__permission_mode="acceptEdits"))
     found = agent.inspect(environ | {"ANTHROPIC_API_KEY": "secret"})
     assert (found.program, found.version, found.blocked_reason, found.hint) == (
         str(bin_dir / "claude"),
@@ -98,13 +97,13 @@ def test_what_claude_says_of_its_login(bin_dir: Path, status: str, login: str) -
     environ = program(
         bin_dir, "claude", {"--help": printing(CLAUDE_HELP), "auth status": printing(status, 1)}
     )
-    assert ClaudeAgent(Config()).inspect(environ).login == login
+    assert load_agent("claude", config_with()).inspect(environ).login == login
 
 
 def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(bin_dir: Path) -> None:
     old = CLAUDE_HELP.replace("--session-id <u> ", "").replace("  auth ", "  other ")
     environ = program(bin_dir, "claude", {"--help": printing(old)})
-    found = ClaudeAgent(Config()).inspect(environ)
+    found = load_agent("claude", config_with()).inspect(environ)
     assert found.blocked_reason == "claude 2.1.0 does not know --session-id"
     assert found.hint == "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
     assert (found.version, found.login) == ("2.1.0", "unknown")
@@ -114,14 +113,14 @@ def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(
 def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> None:
     claude = CLAUDE_HELP.replace("--tools ", "--toolset ").replace("--strict-mcp-config ", "")
     environ = program(bin_dir, "claude", {"--help": printing(claude)})
-    found = ClaudeAgent(Config()).inspect(environ)
+    found = load_agent("claude", config_with()).inspect(environ)
     assert found.blocked_reason is None
     assert found.remarks[1] == (
         "it cannot review: claude 2.1.0 does not know --tools, --strict-mcp-config; "
         "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
     )
     codex = CODEX_HELP.replace(" --ephemeral", "")
-    found = CodexAgent(Config()).inspect(
+    found = load_agent("codex", config_with()).inspect(
         program(bin_dir, "codex", {"exec --help": printing(codex), "login status": "true"})
     )
     assert found.blocked_reason is None
@@ -133,7 +132,7 @@ def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> N
 
 def test_the_model_flag_is_needed_where_a_model_is_set(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP)})
-    found = ClaudeAgent(config_with(claude__model="opus")).inspect(environ)
+    found = load_agent("claude", config_with(claude__model="opus")).inspect(environ)
     assert found.blocked_reason == "claude 2.1.0 does not know --model"
 
 
@@ -143,7 +142,7 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         "codex",
         {"exec --help": printing(CODEX_HELP), "login status": "echo Not logged in >&2; exit 1"},
     )
-    found = CodexAgent(Config()).inspect(environ | {"CODEX_API_KEY": "secret"})
+    found = load_agent("codex", config_with()).inspect(environ | {"CODEX_API_KEY": "secret"})
     assert (found.program, found.version, found.blocked_reason) == (str(bin_dir / "codex"), "2.1.0", None)
     assert found.login == "Not logged in; CODEX_API_KEY is set"
     assert found.powers == (
@@ -160,8 +159,8 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "help_text", "obstacle"),
     [
-        (Config(), CODEX_HELP.replace("--json ", "--json-lines "), "codex 2.1.0 does not know --json"),
-        (Config(), CODEX_HELP.replace("  resume ", "  other "), "codex 2.1.0 cannot resume a session"),
+        (config_with(), CODEX_HELP.replace("--json ", "--json-lines "), "codex 2.1.0 does not know --json"),
+        (config_with(), CODEX_HELP.replace("  resume ", "  other "), "codex 2.1.0 cannot resume a session"),
         (config_with(codex__model="m"), CODEX_HELP, "codex 2.1.0 does not know --model"),
         (
             config_with(codex__args=("--sandbox=read-only",)),
@@ -174,23 +173,23 @@ def test_what_keeps_codex_from_being_started(
     bin_dir: Path, settings: Config, help_text: str, obstacle: str
 ) -> None:
     environ = program(bin_dir, "codex", {"exec --help": printing(help_text)})
-    found = CodexAgent(settings).inspect(environ)
+    found = load_agent("codex", settings).inspect(environ)
     assert (found.blocked_reason, found.login) == (obstacle, "unknown")
     assert found.hint
 
 
 def test_a_sandbox_given_twice_is_refused_before_anything_starts(bin_dir: Path) -> None:
     environ = program(bin_dir, "codex")
-    assert CodexAgent(Config()).probe(environ) == "2.1.0"
+    assert load_agent("codex", config_with()).probe(environ) == "2.1.0"
     for args in (("-s", "read-only"), ("--sandbox", "read-only"), ("-sread-only",)):
         with pytest.raises(AgentUnavailableError) as caught:
-            CodexAgent(config_with(codex__args=args)).probe(environ)
+            load_agent("codex", config_with(codex__args=args)).probe(environ)
         assert caught.value.hint == (
             "remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE"
         )
 
 
-@pytest.mark.parametrize("agent", [ClaudeAgent(Config()), CodexAgent(Config())])
+@pytest.mark.parametrize("agent", [load_agent("claude", config_with()), load_agent("codex", config_with())])
 def test_a_program_that_is_not_there_has_an_obstacle_and_no_login(agent: Agent, bin_dir: Path) -> None:
     found = agent.inspect({"PATH": str(bin_dir)})
     assert (found.program, found.version, found.login) == (None, "", None)
@@ -204,13 +203,13 @@ def test_a_program_that_is_not_there_has_an_obstacle_and_no_login(agent: Agent, 
 def test_a_program_that_fails_says_why(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude")
     (bin_dir / "claude").write_text("#!/bin/sh\necho noise >&2\necho 'Error: no GLIBC' >&2\nexit 1\n")
-    found = ClaudeAgent(Config()).inspect(environ)
+    found = load_agent("claude", config_with()).inspect(environ)
     assert (found.blocked_reason, found.hint) == (
         "'claude --version' failed: Error: no GLIBC",
         CLAUDE_INSTALL,
     )
     (bin_dir / "claude").write_text("no program")
-    assert "failed" in (ClaudeAgent(Config()).inspect(environ).blocked_reason or "")
+    assert "failed" in (load_agent("claude", config_with()).inspect(environ).blocked_reason or "")
 
 
 def test_a_program_is_asked_with_nothing_of_ours(bin_dir: Path) -> None:

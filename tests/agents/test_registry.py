@@ -3,20 +3,20 @@ import sys
 
 import pytest
 
-from git_blackbird.agents import AGENTS, load_agent
+from git_blackbird.agents.registry import declarations, load_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.layers import AGENT_NAMES
+from git_blackbird.model.config.agent_names import AGENT_NAMES
+from tests.support import config_with
 
 
 def test_agents_are_known_by_the_names_of_the_configuration() -> None:
-    assert tuple(AGENTS) == AGENT_NAMES == ("claude", "codex", "command", "demo")
-    assert [load_agent(name, Config()).name for name in AGENTS] == list(AGENTS)
+    assert AGENT_NAMES == tuple(declarations()) == ("claude", "codex", "command", "demo")
+    assert [load_agent(name, config_with()).name for name in AGENT_NAMES] == list(AGENT_NAMES)
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", AGENT_NAMES)
 def test_a_session_is_named_where_the_agent_lets_us(name: str) -> None:
-    agent = load_agent(name, Config())
+    agent = load_agent(name, config_with())
     named = agent.new_session("0123456789abcdef0123456789ABCDEF")
     assert named == ("01234567-89ab-4def-8123-456789abcdef" if agent.abilities.chooses_session else None)
     assert agent.accepts_session("01234567-89ab-4def-8123-456789abcdef")
@@ -25,7 +25,7 @@ def test_a_session_is_named_where_the_agent_lets_us(name: str) -> None:
 
 def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(RequestError) as caught:
-        load_agent("gpt", Config())
+        load_agent("gpt", config_with())
     assert (caught.value.message, caught.value.hint) == (
         "there is no agent 'gpt'",
         "agents: claude, codex, command, demo",
@@ -33,5 +33,5 @@ def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
 
 
 def test_the_names_of_the_agents_cost_no_pydantic() -> None:
-    script = "import sys, git_blackbird.agents; print('pydantic' in sys.modules)"
+    script = "import sys, git_blackbird.model.config.agent_names; print('pydantic' in sys.modules)"
     assert subprocess.check_output((sys.executable, "-c", script), text=True) == "False\n"

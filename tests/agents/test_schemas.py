@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from tests.agents.running import Stage, assign
 from tests.support import config_with
 
@@ -48,7 +48,7 @@ def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, named: LaunchSp
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", AGENT_NAMES)
 def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> None:
     agent = load_agent(name, HONOURS)
     assignment = assign("Work", scratch="/work folder", read_only=read_only)
@@ -64,18 +64,18 @@ def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() 
         agent.launch(with_schema(), os.environ)
     assert caught.value.message == "the agent 'command' cannot enforce a JSON schema"
     assert caught.value.hint == (
-        "git config blackbird.command.schema true    # if it honours BLACKBIRD_RESPONSE_SCHEMA"
+        "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
     )
 
 
 @pytest.mark.parametrize(("name", "can"), [("claude", True), ("codex", True), ("command", False)])
 def test_who_can_be_held_to_a_schema(name: str, can: bool) -> None:
-    assert load_agent(name, Config()).abilities.schema is can
+    assert load_agent(name, config_with()).abilities.schema is can
     assert load_agent(name, HONOURS).abilities.schema
 
 
 def test_a_schema_file_is_never_looked_for_in_the_worktree() -> None:
-    codex = load_agent("codex", Config())
+    codex = load_agent("codex", config_with())
     with pytest.raises(ValueError, match="needs the run's work folder"):
         codex.launch(assign("Look", schema=SCHEMA), os.environ)
 

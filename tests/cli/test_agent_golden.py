@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import demo_program
+from git_blackbird.agents.demo import demo_program
 from tests.cli.golden_harness import Program, program
 from tests.standin import install
 from tests.standin.real import model_of, path_of, real

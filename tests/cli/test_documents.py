@@ -10,9 +10,10 @@ import click
 import pytest
 
 from git_blackbird import __version__
+from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.config.config import KEYS, Key
+from git_blackbird.model.config.keys import Key
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents import load_agent
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.agents.registry import load_agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
 from tests.standin.install import EVERY_VERSION, NEWEST, PROGRAMS, Program, find_binary, find_program

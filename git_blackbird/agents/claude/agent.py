@@ -7,6 +7,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from git_blackbird.agents.claude.declaration import ClaudeConfig
 from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
 from git_blackbird.agents.probe import (
     CommandOutput,
@@ -29,7 +30,6 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
@@ -66,6 +66,9 @@ _POWERS = {
     "auto": "do what the model provider's own check allows",
 }
 _DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "provider"})
+# When it is only asked what it can do, it must not update itself or send reports.
+_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+_CALMER = "git config blackbird.claude.permissionMode acceptEdits"
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 
@@ -86,13 +89,18 @@ class ClaudeAgent:
     )
     leftover_dirs: tuple[str, ...] = ()
 
-    def __init__(self, config: Config) -> None:
-        self._settings = config.claude
+    def __init__(self, settings: ClaudeConfig) -> None:
+        self._settings = settings
 
     @property
     def model(self) -> str | None:
         """The configured model."""
         return self._settings.model or None
+
+    @property
+    def summary(self) -> str:
+        """Its permission mode."""
+        return f"{self.name}, permission mode {self._settings.permission_mode}"
 
     @property
     def rights(self) -> Rights | None:
@@ -101,7 +109,7 @@ class ClaudeAgent:
         if settings.permission_mode in _DENYING_MODES and not settings.args:
             return None
         terms = (settings.path, settings.permission_mode, *settings.args)
-        return Rights(self._powers(), terms)
+        return Rights(self._powers(), terms, _CALMER)
 
     def new_session(self, random_hex: str) -> str:
         """Return a session name, as the UUID that the program requires."""
@@ -109,13 +117,13 @@ class ClaudeAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        return find_program(self._settings.path, environ, CLAUDE_HELP).version
+        return find_program(self._settings.path, {**environ, **_QUIET}, CLAUDE_HELP).version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Find the program, its options and its login."""
         model = ("--model",) if self._settings.model else ()
         needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
-        result = inspect_program(self._settings.path, environ, CLAUDE_HELP, needs)
+        result = inspect_program(self._settings.path, {**environ, **_QUIET}, CLAUDE_HELP, needs)
         remarks = (*_REMARKS, *result.remarks)
         return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from git_blackbird.agents.codex.declaration import CodexConfig
 from git_blackbird.agents.codex.events import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import Program, Requirements, ask, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import (
@@ -17,7 +18,6 @@ from git_blackbird.agents.protocol import (
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
@@ -37,6 +37,7 @@ _POWERS = {
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
     "danger-full-access": "do anything you can do yourself, without asking",
 }
+_CALMER = f"git config blackbird.codex.sandbox {WORKSPACE_WRITE}"
 _SANDBOXES = frozenset({"read-only", WORKSPACE_WRITE})
 _REMARKS = (
     "commands that its sandbox blocks are not reported; patches that it rejects are",
@@ -53,8 +54,8 @@ class CodexAgent:
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
 
-    def __init__(self, config: Config) -> None:
-        self._settings = config.codex
+    def __init__(self, settings: CodexConfig) -> None:
+        self._settings = settings
 
     @property
     def model(self) -> str | None:
@@ -62,12 +63,17 @@ class CodexAgent:
         return self._settings.model or None
 
     @property
+    def summary(self) -> str:
+        """Its sandbox."""
+        return f"{self.name}, sandbox {self._settings.sandbox}"
+
+    @property
     def rights(self) -> Rights | None:
         """More than editing, without its sandbox or with arguments that may allow it."""
         settings = self._settings
         if settings.sandbox in _SANDBOXES and not settings.args:
             return None
-        return Rights(self._powers(), (settings.path, settings.sandbox, *settings.args))
+        return Rights(self._powers(), (settings.path, settings.sandbox, *settings.args), _CALMER)
 
     def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
         """Return None: the program names its threads itself, in its first line."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
 from git_blackbird.controller.setup.install import Component, HookAction, HookState
-from git_blackbird.model.config.config import Value, ValueType
+from git_blackbird.model.config.keys import Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
 from git_blackbird.model.entities.findings import Source

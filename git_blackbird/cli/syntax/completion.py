@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from git_blackbird.model.config.layers import AGENT_NAMES
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -17,7 +17,7 @@ from git_blackbird.controller.runs.agent_process import AgentStart, RunContext
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.config.config import with_value
+from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.run import Run, TerminalReason

@@ -1,5 +1,6 @@
 """Ordering a run: its files are sent to the remote, and Dask chooses who makes it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +8,14 @@ from git_blackbird.agents.process.launch import Limits
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.cluster.orders import RunOrder, RunRefs, write_order
 from git_blackbird.controller.cluster.worker import AGENT, make_here, resource_of
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_bytes
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.git.worktree.remote_refs import push, without_login
+from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.storage.run_keys import RunKey, save_key
 
@@ -21,10 +24,6 @@ if TYPE_CHECKING:
 
 _SECOND = 1_000_000_000
 _KEY_BITS = 256
-# What says where this machine's own programs and files are.
-_OF_THIS_MACHINE = frozenset(
-    {"claude.path", "codex.path", "worktree.dir", "cluster.address", "cluster.remote", "notify.command"}
-)
 
 
 class NotSentError(RequestError):
@@ -45,11 +44,7 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
         raise NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
     key = RunKey(f"{workspace.environment.random_bits(_KEY_BITS):0{_KEY_BITS // 4}x}", base)
     save_key(workspace.paths, run.id, key)
-    settings = tuple(
-        (name, setting.value)
-        for name, setting in workspace.settings.applied.items()
-        if setting.layer is not Layer.DEFAULT and name not in _OF_THIS_MACHINE
-    )
+    settings = tuple(_settings_for_another(workspace))
     request = _for_another(begin.request)
     kept = log_bytes(workspace)
     order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, kept)
@@ -68,6 +63,13 @@ def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any
         retries=0,
         pure=False,
     )
+
+
+def _settings_for_another(workspace: Workspace) -> Iterator[tuple[str, Value | None]]:
+    """Yield what is set, but for the programs and places of this machine."""
+    for name, setting in workspace.settings.applied.items():
+        if setting.layer is not Layer.DEFAULT and setting.key.rules.own != "machine":
+            yield name, setting.value
 
 
 def _for_another(request: RunRequest) -> RunRequest:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from git_blackbird.agents import load_agent
+from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
-from git_blackbird.agents.protocol import child_environ
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.cluster.fence import FencedError, claim
 from git_blackbird.controller.cluster.orders import (
     RunEnd,

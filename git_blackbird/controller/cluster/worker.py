@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
+from git_blackbird.agents.registry import declarations, load_agent
 from git_blackbird.controller.cluster.addresses import require_host
 from git_blackbird.controller.cluster.extra import require_tls_files
 from git_blackbird.controller.cluster.orders import read_order
@@ -208,11 +208,11 @@ async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
 
 def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, ProbeResult]]:
     """Yield what can be found out about each agent here."""
-    for name in AGENTS:
-        found = load_agent(name, config).inspect(environment.environ)
-        if name == "command":
-            found = ProbeResult(remarks=("runs the command of whoever orders it",))
-        yield name, found
+    for name, declared in declarations().items():
+        if declared.on_workers is None:
+            yield name, load_agent(name, config).inspect(environment.environ)
+        else:
+            yield name, ProbeResult(remarks=(declared.on_workers,))
 
 
 def _agent_text(name: str, agent: ProbeResult) -> str:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from git_blackbird.agents.configuration import KEYS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.guard import follow_own_change
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
-from git_blackbird.model.config.config import Key, Value, find_key, nearest_key
+from git_blackbird.model.config.keys import Key, Value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import (
     KeyLayers,
@@ -47,9 +48,9 @@ class ConfigChange:
 
 def require_key(name: str) -> Key:
     """Return the key of that name, in any letter case. Raises UsageError naming the nearest one."""
-    key = find_key(name)
+    key = KEYS.find(name)
     if key is None:
-        raise UsageError(f"unknown key {name}", hint=nearest_key(name))
+        raise UsageError(f"unknown key {name}", hint=KEYS.nearest(name))
     return key
 
 
@@ -102,13 +103,13 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
         known = require_key(name)
         raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
     follow_own_change(workspace, place, name.lower())
-    key = find_key(name)
+    key = KEYS.find(name)
     return ConfigChange(name if key is None else key.name, None, place)
 
 
 def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
     """Return the problems with an unknown key, one for each place that has it."""
-    is_known = find_key(name) is not None
+    is_known = KEYS.find(name) is not None
     problems = () if is_known else workspace.settings.problems
     return [problem for problem in problems if problem.key.lower() == name.lower()]
 
@@ -152,7 +153,7 @@ def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
         if (setting.key.name, setting.origin) != (written.name, written.origin)
     ]
     # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
-    setting = merge_layers([written, *others]).applied[written.name]
+    setting = merge_layers(KEYS, [written, *others]).applied[written.name]
     return None if setting.origin == written.origin else setting
 
 
@@ -163,7 +164,7 @@ Row = ConfigProblem | KeyLayers
 def settings_rows(workspace: Workspace) -> tuple[Row, ...]:
     """Return all keys, after what is wrong besides."""
     settings = workspace.settings
-    others = (problem for problem in settings.problems if find_key(problem.key) is None)
+    others = (problem for problem in settings.problems if KEYS.find(problem.key) is None)
     return (*others, *map(settings.layers_of, settings.applied))
 
 

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from git_blackbird.agents import load_agent
+from git_blackbird.agents.configuration import KEYS
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.model.config.config import Config, ReviewerConfig, with_value
+from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.config import Config, ReviewerConfig
+from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
@@ -38,13 +41,7 @@ from git_blackbird.model.rules.state import PlanState, parents_to_review
 SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 """The two reviews of a change, by the type of their runs."""
 
-_KEEPS_TO_SCHEMA = (
-    "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
-)
-_OTHER_REVIEWERS = (
-    "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed\n"
-    "git blackbird execute --agent claude    # another agent for this call: claude, codex or demo"
-)
+_NO_REVIEW = "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed"
 
 
 def chosen_agent(workspace: Workspace) -> Agent:
@@ -98,9 +95,20 @@ def require_reviewer(workspace: Workspace) -> Agent:
     if not agent.abilities.schema:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot enforce the schema of a parent review",
-            hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
+            hint="\n".join(_ways_to_review(workspace, agent)),
         )
     return agent
+
+
+def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[str]:
+    """Yield the commands that help where an agent cannot review parents."""
+    if agent.abilities.schema_command is not None:
+        yield agent.abilities.schema_command
+    yield _NO_REVIEW
+    able = [name for name in AGENT_NAMES if load_agent(name, workspace.config).abilities.schema]
+    if able:
+        names = " or ".join(filter(None, (", ".join(able[:-1]), able[-1])))
+        yield f"git blackbird execute --agent {able[0]}    # another agent for this call: {names}"
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
@@ -122,10 +130,15 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
     """
     config = workspace.config
     own = reviewer_config(config, source)
-    if own.model:
-        for agent in ("claude", "codex"):
-            config = with_value(config, (agent, "model"), own.model)
-    return load_agent(own.agent or config.agent, config)
+    name = own.agent or config.agent
+    if own.model and takes_model(name):
+        config = with_value(config, (name, "model"), own.model)
+    return load_agent(name, config)
+
+
+def takes_model(name: str) -> bool:
+    """Whether there is a key for the model that an agent uses."""
+    return f"{name}.model" in KEYS
 
 
 def reviewer_config(config: Config, source: Source) -> ReviewerConfig:

@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from git_blackbird.agents.configuration import KEYS
+from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
@@ -13,7 +15,7 @@ from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.config.config import KEYS, Config
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
@@ -196,7 +198,7 @@ def open_workspace(
         clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
-    settings = merge_layers([*given, *flags], problems)
+    settings = merge_layers(KEYS, [*given, *flags], problems)
     return Workspace(environment, repo, Store(paths, partial(_hold, repo)), settings, no_input)
 
 
@@ -238,12 +240,13 @@ def _from_environment(environment: Environment) -> list[RawSetting]:
         for name, variable in variables.items()
         if environ.get(variable)
     ]
-    command = variables["command.run"]
-    if environ.get(command):
-        # A command in the environment chooses the agent that runs it, before any provider named there.
-        settings = [setting for setting in settings if setting.name != "agent"]
-        settings.append(RawSetting("agent", "command", Layer.ENVIRONMENT, command))
-    return settings
+    # A command in the environment chooses the agent that runs it, before any provider named there.
+    choices = [
+        RawSetting("agent", name, Layer.ENVIRONMENT, declared.chosen_by)
+        for name, declared in declarations().items()
+        if declared.chosen_by and environ.get(declared.chosen_by)
+    ]
+    return [setting for setting in settings if not choices or setting.name != "agent"] + choices
 
 
 def shorten_path(workspace: Workspace, origin: str) -> str:

@@ -59,11 +59,6 @@ from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
-_CALMER = {
-    "claude": "git config blackbird.claude.permissionMode acceptEdits",
-    "codex": "git config blackbird.codex.sandbox workspace-write",
-}
-
 
 def _digest(question: RightsQuestion) -> str:
     """Digest the question: an agent command may hold secrets, so it is not stored."""
@@ -286,7 +281,7 @@ class Engine:
         if answer:
             save_agreement(paths, AgreementKind.AGREED, _digest(question))
         elif answer is not None:
-            raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
+            raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=rights.calmer)
         elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
             warn(self.ui, " ".join(render_rights(question)))
             save_agreement(paths, AgreementKind.TOLD, _digest(question))

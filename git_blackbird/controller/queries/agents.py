@@ -3,15 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from git_blackbird.agents import AGENTS, load_agent
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
-from git_blackbird.controller.core.agents import reviewer_config, reviewer_of
+from git_blackbird.agents.registry import load_agent
+from git_blackbird.controller.core.agents import reviewer_config, reviewer_of, takes_model
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.settings import Setting
 from git_blackbird.model.entities.findings import Source
-
-_WITH_MODEL = frozenset({"claude", "codex"})
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ class AgentList:
 
 def view_agents(workspace: Workspace) -> AgentList:
     """Look at every agent, all at the same time: each starts programs and waits for them."""
-    with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
-        views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
+    with ThreadPoolExecutor(max_workers=len(AGENT_NAMES)) as pool:
+        views = tuple(pool.map(lambda name: _view(workspace, name), AGENT_NAMES))
     return AgentList(views, workspace.settings.applied["agent"], reviewers(workspace))
 
 
@@ -78,18 +77,18 @@ def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
         source,
         agent.name,
         workspace.settings.applied["agent"] if own.value is None else own,
-        reviewer_config(workspace.config, source).model if agent.name in _WITH_MODEL else None,
+        reviewer_config(workspace.config, source).model if takes_model(agent.name) else None,
         agent.abilities.read_only,
     )
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
     """Look at one agent. Raises RequestError naming the nearest when there is none of that name."""
-    if name not in AGENTS:
+    if name not in AGENT_NAMES:
         from difflib import get_close_matches  # only a misspelt name pays for it
 
-        close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"
+        close = get_close_matches(name.lower(), AGENT_NAMES, n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENT_NAMES)}"
         raise RequestError(f"there is no agent '{name}'", hint=hint)
     return _view(workspace, name)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import (
     RESULT_GRACE_SECONDS,
     GatedProcess,
@@ -20,7 +21,7 @@ from git_blackbird.agents.process.launch import (
     spawn_gated,
 )
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, OutputParser, RunRequest, child_environ
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, OutputParser, RunRequest
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird.agents.configuration import KEYS
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.entities.provenance import StaleCopy
@@ -109,7 +109,7 @@ def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
     changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"and {len(changes) - MAX_CHANGES} more"]
-    old, new = merge_layers(before.given).applied, merge_layers(after.given).applied
+    old, new = merge_layers(KEYS, before.given).applied, merge_layers(KEYS, after.given).applied
     is_looser = any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
     return tuple(changes), is_looser
 

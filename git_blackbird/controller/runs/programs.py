@@ -5,16 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import (
-    RUN_ID_VARIABLE,
-    TASK_ID_VARIABLE,
-    TMP_FOLDER,
-    LaunchSpec,
-    without_outer_session,
-)
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import log_bytes

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird import trace
-from git_blackbird.agents import AGENTS
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
@@ -42,6 +41,7 @@ from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
@@ -90,7 +90,7 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
     before, now = agent_in_text(newest.provider), agent_in_text(name)
     text = f"{order.task.id} was started with {before}; {now} starts a new session"
     hint = task_command("restart", order.task.id).with_agent(newest.provider, "with that agent")
-    inform(context.ui, text, order.task.id, hint if newest.provider in AGENTS else None)
+    inform(context.ui, text, order.task.id, hint if newest.provider in AGENT_NAMES else None)
 
 
 def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:

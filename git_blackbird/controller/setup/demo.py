@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from git_blackbird.agents.configuration import KEYS
+from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
@@ -22,7 +24,6 @@ _SETTINGS = {
     "blackbird.reviews.mode": "parallel",
     "blackbird.notify.command": "",
 }
-_AGENT_VARIABLES = frozenset({"BLACKBIRD_AGENT_CMD", "BLACKBIRD_AGENT_PROVIDER"})
 _FILES = {
     "README.md": "# Greet\n\nA program that greets. Its plan is carried out by agents.\n",
     "greet.py": 'print("Hello!")\n',
@@ -200,10 +201,9 @@ def make_demo(environment: Environment, folder: Path, jobs: int = 1) -> Environm
     if is_taken:
         raise RequestError(f"{folder} is not empty", hint="--dir D names another place for the demo")
     # Nothing may tie it to another repository or agent.
+    choosing = {KEYS["agent"].rules.environment, *(agent.chosen_by for agent in declarations().values())}
     environ = {
-        name: value
-        for name, value in without_git_env(environment.environ).items()
-        if name not in _AGENT_VARIABLES
+        name: value for name, value in without_git_env(environment.environ).items() if name not in choosing
     }
     inside = environment._replace(cwd=folder, environ=environ)
     repo = start_repository(folder, inside.environ, {**_SETTINGS, **made.settings})

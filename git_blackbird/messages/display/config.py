@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import Key, Value
+from git_blackbird.model.config.keys import Key, Value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting
 

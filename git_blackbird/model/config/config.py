@@ -1,107 +1,16 @@
-"""The configuration: every key with its type, default, limits and help text, and by its name.
+"""The configuration: every key with its type, default, limits and help text, but for the keys of agents.
 
-This model is the one definition: the keys, their validation, the output of ``git blackbird config`` and the
-JSON Schema follow from it.
+The model is the one definition: the keys, their validation, the output of ``git blackbird config`` and the
+JSON Schema follow from it and from what each agent declares (``agents/configuration.py``).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
+from pydantic import Field
 
-from git_blackbird.model.config.layers import AgentName, ReviewMode
-
-Stricter = Literal["higher", "lower"]
-"""Which of two values protects more: true, the larger number, the later choice; or the other way round."""
-
-
-class KeyRules(NamedTuple):
-    """The part of a key's definition that pydantic has no words for."""
-
-    limits: tuple[int, int] | None
-    environment: str | None
-    clone_safe: bool
-    stricter: Stricter | None
-
-
-def key(
-    default: Any,
-    help: str,  # noqa: A002  # as in click
-    *,
-    limits: tuple[int, int] | None = None,
-    environment: str | None = None,
-    clone_safe: bool = True,
-    stricter: Stricter | None = None,
-) -> Any:
-    """Define a key; ``limits`` are the smallest and the largest number.
-
-    ``environment`` is a variable that sets it. ``clone_safe`` is false for what a cloned repository must not
-    set: programs, flags, permissions. ``stricter`` is set for protective keys: a project may tighten the
-    user's value, but not loosen it.
-    """
-    low, high = limits or (None, None)
-    field: FieldInfo = Field(default, description=help, ge=low, le=high)
-    field.metadata.append(KeyRules(limits, environment, clone_safe, stricter))
-    return field
-
-
-class Section(BaseModel):
-    """Keys that belong together; ``Config.claude.path`` is the key ``claude.path``.
-
-    The models are built for the JSON Schema only: values are validated one by one, as layers have them.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        validate_by_name=True,
-        defer_build=True,
-    )
-
-
-_ModelName = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?$")]
-"""A valid model name, which no agent can take for an option."""
-
-
-class ClaudeConfig(Section):
-    """The agent Claude Code."""
-
-    path: str = key("claude", "the Claude Code program", clone_safe=False)
-    permission_mode: Literal[
-        "bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "manual", "plan"
-    ] = key("bypassPermissions", "what Claude Code may do without asking", clone_safe=False)
-    model: _ModelName | None = key(None, "the model for Claude Code; its own choice when unset")
-    args: tuple[str, ...] = key((), "more arguments for Claude Code", clone_safe=False)
-
-
-class CodexConfig(Section):
-    """The agent Codex."""
-
-    path: str = key("codex", "the Codex program", clone_safe=False)
-    sandbox: Literal["read-only", "workspace-write", "danger-full-access"] = key(
-        "workspace-write", "what Codex may do", clone_safe=False
-    )
-    model: _ModelName | None = key(None, "the model for Codex; its own choice when unset")
-    args: tuple[str, ...] = key((), "more arguments for Codex", clone_safe=False)
-
-
-class CommandConfig(Section):
-    """The agent that is a command of the user's."""
-
-    run: str | None = key(
-        None,
-        "the shell command of the agent `command`",
-        environment="BLACKBIRD_AGENT_CMD",
-        clone_safe=False,
-    )
-    honors_schema: Annotated[bool, Field(alias="schema")] = key(
-        False, "whether the command answers in the schema of BLACKBIRD_RESPONSE_SCHEMA", clone_safe=False
-    )
+from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
+from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
+from git_blackbird.model.config.layers import ReviewMode
 
 
 class ExecutionConfig(Section):
@@ -137,7 +46,7 @@ class CheckConfig(Section):
     """A command of the user's that says whether a change is good."""
 
     command: str | None = key(
-        None, "a shell command that each change must pass; exit code 0 means it does", clone_safe=False
+        None, "a shell command that each change must pass; exit code 0 means it does", own="user"
     )
     timeout_seconds: int = key(600, "time limit of one check", limits=(1, 86_400), stricter="higher")
     mode: Literal["show", "gate"] = key(
@@ -153,7 +62,7 @@ class CheckConfig(Section):
         0,
         "how many checks of yours run at once on this machine; 0: one for each four processors",
         limits=(0, 1000),
-        clone_safe=False,
+        own="user",
     )
 
 
@@ -163,13 +72,13 @@ class WorktreeConfig(Section):
     dir: str | None = key(
         None,
         "the folder for worktrees of tasks; REPOSITORY.worktrees beside the repository when unset",
-        clone_safe=False,
+        own="machine",
     )
     copy_files: Annotated[tuple[str, ...], Field(alias="copy")] = key(
-        (), "patterns of ignored files and folders to copy into each worktree", clone_safe=False
+        (), "patterns of ignored files and folders to copy into each worktree", own="user"
     )
     setup: str | None = key(
-        None, "a shell command to prepare each worktree before its agent starts", clone_safe=False
+        None, "a shell command to prepare each worktree before its agent starts", own="user"
     )
     setup_seconds: int = key(600, "time limit of that command", limits=(1, 86_400), stricter="lower")
 
@@ -197,10 +106,12 @@ class ClusterConfig(Section):
     address: str | None = key(
         None,
         "the Dask scheduler whose workers run agents, or local:N for N workers here; unset: agents run here",
-        clone_safe=False,
+        own="machine",
     )
     remote: str | None = key(
-        None, "the git remote that the workers reach, a name or a URL; origin when unset", clone_safe=False
+        None,
+        "the git remote that the workers reach, a name or a URL; origin when unset",
+        own="machine",
     )
     on_lost_worker: Literal["pause", "restart"] = key(
         "pause", "whether a run whose worker is gone stays paused, or its task starts again on another one"
@@ -210,14 +121,14 @@ class ClusterConfig(Section):
 class NotifyConfig(Section):
     """Calling a person."""
 
-    command: str | None = key(None, "a shell command to run when you are needed", clone_safe=False)
+    command: str | None = key(None, "a shell command to run when you are needed", own="machine")
 
 
 class ReviewerConfig(Section):
     """One of the two reviewers of a change."""
 
     agent: AgentName | None = None
-    model: _ModelName | None = key(None, "the model of that reviewer")
+    model: ModelName | None = key(None, "the model of that reviewer")
 
 
 class SpecReviewerConfig(ReviewerConfig):
@@ -272,14 +183,18 @@ class PlanningConfig(Section):
     max_plan_auto_refine_passes: int = key(1, "not used; kept for the Go program", limits=(0, 3))
 
 
-class Config(Section):
-    """The whole configuration, and a configuration file."""
+class AgentChoice(Section):
+    """The keys that come before those of each agent."""
 
     schema_version: int = 1
-    agent: AgentName = key("claude", "the agent that works on tasks", environment="BLACKBIRD_AGENT_PROVIDER")
-    claude: ClaudeConfig = Field(default_factory=ClaudeConfig.model_construct)
-    codex: CodexConfig = Field(default_factory=CodexConfig.model_construct)
-    command: CommandConfig = Field(default_factory=CommandConfig.model_construct)
+    agent: AgentName = key(
+        DEFAULT_AGENT, "the agent that works on tasks", environment="BLACKBIRD_AGENT_PROVIDER"
+    )
+
+
+class Config(AgentChoice):
+    """The configuration without the sections of the agents, which each declares itself."""
+
     execution: ExecutionConfig = Field(default_factory=ExecutionConfig.model_construct)
     check: CheckConfig = Field(default_factory=CheckConfig.model_construct)
     worktree: WorktreeConfig = Field(default_factory=WorktreeConfig.model_construct)
@@ -292,88 +207,25 @@ class Config(Section):
     planning: PlanningConfig = Field(default_factory=PlanningConfig.model_construct)
 
 
-Value = bool | int | str | tuple[str, ...]
-_Model = TypeVar("_Model", bound=BaseModel)
+class Keys(dict[str, Key]):
+    """Every key of a configuration by its name, in the order in which they are shown."""
 
+    def __init__(self, model: type[Config]) -> None:
+        super().__init__((key.name, key) for key in keys_of(model))
+        self.model = model
+        self._folded = {name.lower(): key for name, key in self.items()}
 
-class ValueType(StrEnum):
-    """The type of a key's value."""
+    def find(self, name: str) -> Key | None:
+        """Find a key by its name in any letter case, as git does."""
+        return self._folded.get(name.lower())
 
-    BOOLEAN = "boolean"
-    INTEGER = "integer"
-    TEXT = "text"
-    WORDS = "list of texts"
+    def nearest(self, name: str) -> str:
+        """Suggest the key that was probably meant."""
+        from difflib import get_close_matches  # only a misspelt key pays for it
 
-
-_VALUE_TYPES = {bool: ValueType.BOOLEAN, int: ValueType.INTEGER, tuple[str, ...]: ValueType.WORDS}
-
-
-class Key(NamedTuple):
-    """One key: its name, the attributes of ``Config`` that lead to it, and how its field defines it.
-
-    ``default`` is None for a key that is unset, which is no value that can be given.
-    """
-
-    name: str
-    path: tuple[str, ...]
-    annotation: Any
-    default: Value | None
-    help: str
-    rules: KeyRules
-
-    @property
-    def type(self) -> ValueType:
-        """The type in words."""
-        return _VALUE_TYPES.get(self.annotation, ValueType.TEXT)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The accepted texts, if only some are."""
-        return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
-
-    def is_stricter(self, value: Value | None, other: Value | None) -> bool:
-        """Whether ``value`` protects more than ``other``; false for a key that is not protective."""
-        if self.rules.stricter is None or value is None or other is None:
-            return False
-        rank, other_rank = self._rank(value), self._rank(other)
-        return rank > other_rank if self.rules.stricter == "higher" else rank < other_rank
-
-    def _rank(self, value: Value) -> int:
-        """Rank the values of a protective key: truth values, numbers, or choices in their order."""
-        return value if isinstance(value, int) else self.choices.index(str(value))
-
-
-def _keys_of(section: type[Section], name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
-    for attribute, field in section.model_fields.items():
-        annotation, default = field.annotation, field.default
-        inner_name, inner_path = name + (field.alias or to_camel(attribute)), (*path, attribute)
-        if isinstance(annotation, type) and issubclass(annotation, Section):
-            yield from _keys_of(annotation, f"{inner_name}.", inner_path)
-        for rules in field.metadata:
-            if isinstance(rules, KeyRules):
-                given = annotation if default is not None else get_args(annotation)[0]
-                yield Key(inner_name, inner_path, given, default, field.description or "", rules)
-
-
-KEYS: Mapping[str, Key] = {key.name: key for key in _keys_of(Config)}
-_FOLDED = {name.lower(): key for name, key in KEYS.items()}
-
-
-def find_key(name: str) -> Key | None:
-    """Find a key by its name in any letter case, as git does."""
-    return _FOLDED.get(name.lower())
-
-
-def nearest_key(name: str) -> str:
-    """Suggest the key that was probably meant."""
-    from difflib import get_close_matches  # only a misspelt key pays for it
-
-    close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.5)
-    return f"did you mean {_FOLDED[close[0]].name}?" if close else "`git blackbird config` lists every key"
-
-
-def with_value(model: _Model, path: Sequence[str], value: Value | None) -> _Model:
-    """Return a copy of the configuration with one validated value."""
-    attribute, *inner = path
-    changed = with_value(getattr(model, attribute), inner, value) if inner else value
-    return model.model_copy(update={attribute: changed})
+        close = get_close_matches(name.lower(), self._folded, n=1, cutoff=0.5)
+        return (
+            f"did you mean {self._folded[close[0]].name}?"
+            if close
+            else "`git blackbird config` lists every key"
+        )

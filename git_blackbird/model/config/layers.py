@@ -45,9 +45,7 @@ class ConfigProblem(NamedTuple):
         return f"{self.origin}: {self.key}: {self.what}"
 
 
-AgentName = Literal["claude", "codex", "command", "demo"]
 ReviewMode = Literal["off", "parallel"]
-AGENT_NAMES: tuple[str, ...] = get_args(AgentName)
 REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
 
 

@@ -8,16 +8,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from git_blackbird.model.base.sanitize import shell_word, short_json
-from git_blackbird.model.config.config import (
-    KEYS,
-    Config,
-    Key,
-    Value,
-    ValueType,
-    find_key,
-    nearest_key,
-    with_value,
-)
+from git_blackbird.model.config.config import Config, Keys
+from git_blackbird.model.config.keys import Key, Value, ValueType, with_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean, parse_integer
 
 _FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
@@ -38,7 +30,7 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
     takes = "use true or false" if key.type is ValueType.BOOLEAN else f"use {article} {key.type}{bounds}"
     try:
         parsed = _parse(key, setting)
-        return _validator(key.name).validate_python(parsed, strict=True), None
+        return _validator(key).validate_python(parsed, strict=True), None
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
         value, kind = details["input"], details["type"]
@@ -57,8 +49,7 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
 
 
 @cache
-def _validator(name: str) -> TypeAdapter[Any]:
-    key = KEYS[name]
+def _validator(key: Key) -> TypeAdapter[Any]:
     low, high = key.rules.limits or (None, None)
     annotation: Any = Annotated[key.annotation, Field(ge=low, le=high)]
     return TypeAdapter(annotation)
@@ -173,22 +164,22 @@ class Settings(NamedTuple):
         return KeyLayers(self.applied[name], tuple(values))
 
 
-def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] = ()) -> Settings:
+def merge_layers(keys: Keys, given: Iterable[RawSetting], problems: Sequence[ConfigProblem] = ()) -> Settings:
     """Let the strongest layer win for each key; report unknown, mistyped, clamped and untrusted values.
 
     Of one layer the last value counts, as in git. ``problems`` are those of whole files.
     """
     weakest_first = sorted(given, key=lambda setting: setting.layer, reverse=True)
-    known = [(find_key(setting.name), setting) for setting in weakest_first]
+    known = [(keys.find(setting.name), setting) for setting in weakest_first]
     unknown = [setting for key, setting in known if key is None]
     values = tuple(
         _with_effects([_validated(key, setting) for key, setting in reversed(known) if key is not None])
     )
     applied = {
         name: Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
-        for name, key in KEYS.items()
+        for name, key in keys.items()
     }
-    config = Config.model_construct()
+    config = keys.model.model_construct()
     for setting in values:
         if setting.effect is ValueEffect.APPLIED:
             applied[setting.key.name] = setting
@@ -200,7 +191,7 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
         (
             *problems,
             *(
-                ConfigProblem(setting.origin, setting.name, "unknown key", _unknown_hint(setting))
+                ConfigProblem(setting.origin, setting.name, "unknown key", _unknown_hint(keys, setting))
                 for setting in unknown
             ),
             *(setting.problem for setting in reversed(values) if setting.problem is not None),
@@ -211,9 +202,9 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
 _OWN_FILES = {Layer.PROJECT: " --project", Layer.GLOBAL: " --global", Layer.GIT_LOCAL: ""}
 
 
-def _unknown_hint(setting: RawSetting) -> str:
+def _unknown_hint(keys: Keys, setting: RawSetting) -> str:
     """Name the key that was probably meant, and the command that removes the one that is there."""
-    nearest, word = nearest_key(setting.name), shell_word(setting.name)
+    nearest, word = keys.nearest(setting.name), shell_word(setting.name)
     scope = setting.origin.removeprefix("git config (").removesuffix(")")
     if setting.layer in _OWN_FILES and scope not in {"worktree", "command"}:
         command = f"git blackbird config --unset {word}{_OWN_FILES[setting.layer]}"

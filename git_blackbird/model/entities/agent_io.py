@@ -113,10 +113,14 @@ class AgentResult:
 
 
 class Rights(NamedTuple):
-    """The rights of an agent as configured, in words, and the settings that grant them."""
+    """The rights of an agent as configured, in words, and the settings that grant them.
+
+    ``calmer`` is the command with which it may only edit, where there is one.
+    """
 
     description: str
     terms: tuple[str, ...] = ()
+    calmer: str | None = None
 
 
 class RightsQuestion(NamedTuple):

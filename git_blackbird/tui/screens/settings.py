@@ -38,7 +38,7 @@ from git_blackbird.messages.display.config import (
     value_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import Key, Value, ValueType
+from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
 from git_blackbird.model.config.settings import KeyLayers, ValueEffect
 from git_blackbird.tui.screens.modal import ChoiceModal, Modal

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.claude.agent import ClaudeAgent
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -77,7 +77,7 @@ def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_p
 
 def test_a_missing_program_is_named_before_anything_starts() -> None:
     with pytest.raises(AgentUnavailableError, match="cannot find the program 'no-such-claude'") as caught:
-        ClaudeAgent(config_with(claude__path="no-such-claude")).probe({"PATH": "/usr/bin:/bin"})
+        load_agent("claude", config_with(claude__path="no-such-claude")).probe({"PATH": "/usr/bin:/bin"})
     assert caught.value.hint is not None
 
 

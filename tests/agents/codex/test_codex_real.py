@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import load_agent
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, GatedProcess, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Usage

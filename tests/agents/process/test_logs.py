@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.command import CommandParser
-from git_blackbird.agents.demo import DemoAgent
+from git_blackbird.agents.command.agent import CommandParser
+from git_blackbird.agents.demo.agent import DemoAgent
 from git_blackbird.agents.process.logs import (
     LogFiles,
     LogReader,
@@ -15,13 +15,12 @@ from git_blackbird.agents.process.logs import (
     open_log,
     read_saved,
 )
-from git_blackbird.model.config.config import Config
 from tests.agents.running import MEGABYTE, Stage, assign
 
 
 def test_the_saved_log_says_what_the_live_one_said(tmp_path: Path) -> None:
     stage = Stage(tmp_path / "stage")
-    demo = DemoAgent(Config())
+    demo = DemoAgent()
     assignment = assign("write a one\nsay Done with it.")
     live = stage.run_agent(demo, assignment)
     assert read_saved(demo.parser(assignment), stage.logs, 0) == live.reading

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents import AGENTS
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.controller.queries.transcripts import MAX_EARLIER
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes, Usage
 from tests import preloaded
 from tests.cli.golden_harness import Program, program, save, store_at
@@ -159,7 +159,7 @@ def hostile(provider: str) -> Sequence[bytes]:
     ]
 
 
-@pytest.mark.parametrize("provider", sorted(AGENTS))
+@pytest.mark.parametrize("provider", sorted(AGENT_NAMES))
 def test_no_log_raises_or_steers_a_terminal(program: Program, repo: Path, provider: str) -> None:
     save(repo, [task("t1")], [run("t1", provider=provider)])
     data = b"".join(hostile(provider))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import load_agent
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.config.config import Config
@@ -134,15 +134,15 @@ def test_a_file_that_nobody_can_read_agrees_to_nothing(planned: Path, content: s
 @pytest.mark.parametrize(
     ("name", "settings", "asks"),
     [
-        ("claude", Config(), True),
+        ("claude", config_with(), True),
         ("claude", config_with(claude__permission_mode="auto"), True),
         ("claude", config_with(claude__permission_mode="acceptEdits"), False),
         ("claude", config_with(claude__permission_mode="acceptEdits", claude__args=("--x",)), True),
-        ("codex", Config(), False),
+        ("codex", config_with(), False),
         ("codex", config_with(codex__args=("-c", "x=1")), True),
         ("codex", config_with(codex__sandbox="danger-full-access"), True),
         ("command", config_with(command__run="true"), True),
-        ("demo", Config(), False),
+        ("demo", config_with(), False),
     ],
 )
 def test_only_who_may_do_more_than_edit_is_asked_about(name: str, settings: Config, *, asks: bool) -> None:

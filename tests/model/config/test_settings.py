@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.config.config import KEYS, Config, ValueType, find_key, nearest_key
+from git_blackbird.agents.configuration import KEYS, WholeConfig
+from git_blackbird.model.config.keys import ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers, quoted_for_git
 from tests.support import examples
@@ -18,7 +19,7 @@ MINUTES = "execution.timeoutMinutes"
 
 
 def settings_with(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
-    return merge_layers([RawSetting(key, value, layer, "somewhere")])
+    return merge_layers(KEYS, [RawSetting(key, value, layer, "somewhere")])
 
 
 def the_problem(found: Settings) -> ConfigProblem:
@@ -27,9 +28,9 @@ def the_problem(found: Settings) -> ConfigProblem:
 
 
 def test_every_key_has_a_valid_default_that_counts_where_nothing_is_set() -> None:
-    found = merge_layers([])
+    found = merge_layers(KEYS, [])
     assert found.problems == ()
-    assert found.config == Config()
+    assert found.config == WholeConfig()
     for name, key in KEYS.items():
         setting = found.applied[name]
         assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
@@ -47,8 +48,8 @@ def test_a_file_is_read_by_the_model_as_by_the_layers() -> None:
     }
     values = {"agent": "demo", "command.schema": "true", "reviews.spec.model": "x"}
     given = [RawSetting(name, value, Layer.GIT_LOCAL, "git") for name, value in values.items()]
-    expected = merge_layers(given).config
-    assert Config.model_validate(document) == expected
+    expected = merge_layers(KEYS, given).config
+    assert WholeConfig.model_validate(document) == expected
 
 
 def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> None:
@@ -59,14 +60,14 @@ def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> Non
     ]
     for place in range(len(LAYERS)):
         for order in (given_values[place:], given_values[place:][::-1]):
-            setting = merge_layers(order).applied[MINUTES]
+            setting = merge_layers(KEYS, order).applied[MINUTES]
             assert (setting.value, setting.layer) == (LAYERS[place] + 1, LAYERS[place])
             assert setting.origin == f"from {LAYERS[place].name}"
 
 
 def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
     twice = [RawSetting(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
-    assert merge_layers(twice).config.execution.timeout_minutes == 6
+    assert merge_layers(KEYS, twice).config.execution.timeout_minutes == 6
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,8 @@ def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -
 
 def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
     found = merge_layers(
-        [RawSetting(MINUTES, 0, Layer.PROJECT, "project"), RawSetting(MINUTES, 30, Layer.GLOBAL, "global")]
+        KEYS,
+        [RawSetting(MINUTES, 0, Layer.PROJECT, "project"), RawSetting(MINUTES, 30, Layer.GLOBAL, "global")],
     )
     assert (found.config.execution.timeout_minutes, found.applied[MINUTES].origin) == (1, "project")
 
@@ -164,11 +166,14 @@ def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
 @pytest.mark.parametrize("value", ["-v", [1], ["a", None], {"a": "b"}])
 def test_a_list_in_a_file_is_a_list_of_texts(value: object) -> None:
     assert the_problem(settings_with("claude.args", value, Layer.GLOBAL)).fatal
-    assert settings_with("claude.args", ["-v", "a b"], Layer.GLOBAL).config.claude.args == ("-v", "a b")
+    assert settings_with("claude.args", ["-v", "a b"], Layer.GLOBAL).applied["claude.args"].value == (
+        "-v",
+        "a b",
+    )
 
 
 def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
-    assert settings_with("claude.args", "-v 'a b'").config.claude.args == ("-v", "a b")
+    assert settings_with("claude.args", "-v 'a b'").applied["claude.args"].value == ("-v", "a b")
     assert (
         the_problem(settings_with("claude.args", "'never closed")).what
         == '"\'never closed": No closing quotation'
@@ -188,13 +193,13 @@ def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str
     problem = the_problem(settings_with(typed, "x"))
     assert (problem.key, problem.what, problem.fatal) == (typed, "unknown key", True)
     assert problem.hint.startswith(meant)
-    assert nearest_key(typed) == meant
+    assert KEYS.nearest(typed) == meant
 
 
 def test_keys_are_compared_as_git_compares_them() -> None:
     assert settings_with("EXECUTION.STOPAFTEREACHTASK", "true").config.execution.stop_after_each_task
-    assert find_key("Claude.Path") is KEYS["claude.path"]
-    assert find_key("claude") is None
+    assert KEYS.find("Claude.Path") is KEYS["claude.path"]
+    assert KEYS.find("claude") is None
 
 
 UNSAFE = sorted(name for name, key in KEYS.items() if not key.rules.clone_safe)
@@ -227,7 +232,7 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
     command = "to use it in this clone: git config blackbird.claude.args "
     assert hint == command + "'-v '\\''a b'\\'' '\\''it'\\''\\'\\'''\\''s'\\'''"
     (value,) = shlex.split(hint.removeprefix(command))
-    assert settings_with("claude.args", value).config.claude.args == ("-v", "a b", "it's")
+    assert settings_with("claude.args", value).applied["claude.args"].value == ("-v", "a b", "it's")
 
 
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
@@ -250,7 +255,7 @@ NAMES = st.sampled_from(sorted(KEYS)) | st.text(max_size=10)
 def test_whatever_is_configured_every_key_keeps_a_usable_value(
     values: list[tuple[str, object, Layer]],
 ) -> None:
-    found = merge_layers([RawSetting(name, value, layer, "x") for name, value, layer in values])
+    found = merge_layers(KEYS, [RawSetting(name, value, layer, "x") for name, value, layer in values])
     for name, key in KEYS.items():
         setting = found.applied[name]
         attribute = attrgetter(".".join(key.path))(found.config)
@@ -265,7 +270,7 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
                 assert isinstance(attribute, str | None)
             case ValueType.WORDS:
                 assert all(isinstance(word, str) for word in attribute)
-    Config.model_validate(found.config.model_dump())
+    WholeConfig.model_validate(found.config.model_dump())
     assert all(str(problem) and problem.hint for problem in found.problems)
 
 
@@ -308,7 +313,7 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
     def merged(project: object, user: object, *more: RawSetting) -> Settings:
         said = str(user).lower() if layer is Layer.GIT_GLOBAL else user
         return merge_layers(
-            [RawSetting(name, project, Layer.PROJECT, "p"), RawSetting(name, said, layer, "u"), *more]
+            KEYS, [RawSetting(name, project, Layer.PROJECT, "p"), RawSetting(name, said, layer, "u"), *more]
         )
 
     weaker, stricter, same = merged(loose, strict), merged(strict, loose), merged(strict, strict)
@@ -331,28 +336,30 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
 
 def test_where_the_user_set_nothing_the_project_counts() -> None:
     for name, (loose, _) in PROTECTING.items():
-        settings = merge_layers([RawSetting(name, loose, Layer.PROJECT, "p")])
+        settings = merge_layers(KEYS, [RawSetting(name, loose, Layer.PROJECT, "p")])
         assert (settings.applied[name].value, settings.problems) == (loose, ())
 
 
 def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weaker_says() -> None:
     settings = merge_layers(
+        KEYS,
         [
             RawSetting("reviews.mode", "off", Layer.PROJECT, "p"),
             RawSetting("reviews.mode", "off", Layer.GIT_GLOBAL, "git"),
             RawSetting("reviews.mode", "parallel", Layer.GLOBAL, "file"),
-        ]
+        ],
     )
     assert (settings.applied["reviews.mode"].origin, settings.problems) == ("p", ())
 
 
 def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> None:
     settings = merge_layers(
+        KEYS,
         [
             RawSetting("reviews.timeoutSeconds", 30, Layer.PROJECT, "p"),
             RawSetting("REVIEWS.timeoutSeconds", 3600, Layer.PROJECT, "p"),
             RawSetting("reviews.timeoutSeconds", 60, Layer.GLOBAL, "u"),
-        ]
+        ],
     )
     assert settings.applied["reviews.timeoutSeconds"].value == 30
     assert len(settings.problems) == 1

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from git_blackbird import __version__
-from git_blackbird.agents.command import render_context, session_environ
+from git_blackbird.agents.command.agent import render_context, session_environ
 from git_blackbird.agents.event_parser import EventParser, Line
 from git_blackbird.agents.failures import ProviderHelp, exit_text, last_line
 from git_blackbird.agents.protocol import (
@@ -21,7 +21,6 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
 
@@ -44,8 +43,13 @@ class DemoAgent:
     leftover_dirs: tuple[str, ...] = ()
     model = None
 
-    def __init__(self, config: Config) -> None:
-        del config
+    def __init__(self, _settings: None = None) -> None:
+        """Take no settings: it has none."""
+
+    @property
+    def summary(self) -> str:
+        """Nothing but its name: there is nothing to set up."""
+        return self.name
 
     @property
     def rights(self) -> None:

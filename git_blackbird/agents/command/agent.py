@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from git_blackbird.agents.command.declaration import CommandConfig
 from git_blackbird.agents.failures import exit_text, last_line
 from git_blackbird.agents.protocol import (
     Agent,
@@ -27,7 +28,6 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
@@ -49,6 +49,9 @@ _NO_REVIEWS = (
     f"{_REVIEWS}; cannot review parents: command.schema does not say that it honours"
     " BLACKBIRD_RESPONSE_SCHEMA"
 )
+_KEEPS_TO_SCHEMA = (
+    "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
+)
 _HINT = "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD"
 
 
@@ -56,13 +59,18 @@ class CommandAgent:
     """Run the configured shell command."""
 
     name = "command"
-    abilities = Capabilities(resume=True, chooses_session=True)
+    abilities = Capabilities(resume=True, chooses_session=True, schema_command=_KEEPS_TO_SCHEMA)
     leftover_dirs: tuple[str, ...] = ()
     model = None
 
-    def __init__(self, config: Config) -> None:
-        self._command = (config.command.run or "").strip()
-        self.abilities = replace(type(self).abilities, schema=config.command.honors_schema)
+    def __init__(self, settings: CommandConfig) -> None:
+        self._command = (settings.run or "").strip()
+        self.abilities = replace(type(self).abilities, schema=settings.honors_schema)
+
+    @property
+    def summary(self) -> str:
+        """The command."""
+        return f"{self.name}: {clean_line(self._command or 'no command is set')}"
 
     @property
     def rights(self) -> Rights | None:

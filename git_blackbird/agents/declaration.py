@@ -1,0 +1,24 @@
+"""What an agent is known by before it is loaded, as ``declaration.py`` in its folder says it."""
+
+from dataclasses import dataclass
+
+from git_blackbird.model.config.keys import Section
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """An agent, its section of the configuration, and what others have to know of it.
+
+    ``adapter`` is its class in ``agent.py`` beside the declaration, made with its section. ``settings`` is
+    the class of that section, which has no sections inside; with a key ``model``, a reviewer of changes can
+    be given a model of its own. ``chosen_by`` is an environment variable that chooses this agent.
+    ``session_variables`` are those that it sets for the tools of its session, which no other session gets;
+    its user's settings are not among them. A ``*`` at the end stands for any. ``on_workers`` is what a worker
+    of a cluster says of it instead of inspecting it, where whoever orders a run sends its program along.
+    """
+
+    adapter: str
+    settings: type[Section] | None = None
+    chosen_by: str | None = None
+    session_variables: tuple[str, ...] = ()
+    on_workers: str | None = None

@@ -1,0 +1,260 @@
+"""A new agent is a folder and its name: a made-up one is put into a copy of the program, and used."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pexpect
+import pytest
+
+import git_blackbird
+from tests.support import commit, set_config, write
+
+NAMES = '["claude", "codex", "command", "demo"]'
+PARROT = {
+    "__init__.py": "",
+    "declaration.py": '''
+from typing import Literal
+
+from git_blackbird.agents.declaration import Declaration
+from git_blackbird.model.config.keys import ModelName, Section, key
+
+
+class ParrotConfig(Section):
+    """The agent Parrot."""
+
+    path: str = key("parrot", "the Parrot program", own="machine")
+    voice: Literal["loud", "low"] = key("loud", "how Parrot speaks", own="user")
+    model: ModelName | None = key(None, "the model for Parrot")
+
+
+DECLARATION = Declaration(
+    "ParrotAgent", ParrotConfig, chosen_by="PARROT", session_variables=("PARROT_CAGE*",)
+)
+''',
+    "agent.py": """
+import shutil
+
+from git_blackbird.agents.command.agent import CommandParser
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, build_session_uuid
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.entities.agent_io import Rights
+
+
+class ParrotAgent:
+    name = "parrot"
+    abilities = Capabilities(resume=True, read_only=True, chooses_session=True)
+    leftover_dirs = ()
+
+    def __init__(self, settings):
+        self._settings = settings
+
+    @property
+    def model(self):
+        return self._settings.model
+
+    @property
+    def summary(self):
+        return f"parrot, {self._settings.voice}"
+
+    @property
+    def rights(self):
+        loud = Rights("shout", (self._settings.path,), "git config blackbird.parrot.voice low")
+        return loud if self._settings.voice == "loud" else None
+
+    def new_session(self, random_hex):
+        return build_session_uuid(random_hex)
+
+    def probe(self, environ):
+        if shutil.which(self._settings.path, path=environ.get("PATH")) is None:
+            raise AgentUnavailableError("cannot find the parrot", hint="buy one")
+        return "7"
+
+    def inspect(self, environ):
+        return ProbeResult(self._settings.path, self.probe(environ), powers="shout")
+
+    def accepts_session(self, session):
+        return bool(session)
+
+    def launch(self, request, environ):
+        verb = "review" if request.read_only else "work"
+        argv = (self._settings.path, verb, self._settings.voice, self._settings.model or "-")
+        return LaunchSpec(argv, request.prompt.encode())
+
+    def parser(self, request):
+        return CommandParser(request, "parrot")
+""",
+}
+APPROVAL = (
+    "<spec-review><verdict>APPROVED</verdict><confidence>high</confidence><issues></issues>"
+    "<summary>Squawk.</summary></spec-review>"
+)
+PROGRAM = f"""#!/bin/sh
+cat >/dev/null
+[ "$1" = work ] && echo "$2 $3 ${{PARROT_CAGE_KEY-free}}" >said.txt && exit
+echo "$3" >>"$HOME/reviewed"
+echo '{APPROVAL}'
+"""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The program with the new agent, used in a repository."""
+
+    folder: Path
+    repo: Path
+    path: str
+
+    def environ(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.folder), "PATH": self.path, "TERM": "xterm"}
+
+    def python(self, *args: str, **more: str) -> tuple[int, str]:
+        done = subprocess.run(
+            (sys.executable, "-P", *args),
+            cwd=self.repo,
+            env=self.environ() | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def run(self, *args: str, **more: str) -> tuple[int, str]:
+        return self.python("-m", "git_blackbird", *args, **more)
+
+    def says(self, *args: str, **more: str) -> str:
+        code, said = self.run(*args, **more)
+        assert code == 0, said
+        return said
+
+    def knows(self, expression: str) -> str:
+        """Evaluate an expression with an open workspace."""
+        opened = (
+            "from git_blackbird.controller.core.environment import system_environment\n"
+            "from git_blackbird.controller.core.workspace import open_workspace\n"
+            "from git_blackbird.controller.cluster.ordering import _settings_for_another\n"
+            "from git_blackbird.tui.plan_commands import _terms\n"
+            "workspace = open_workspace(system_environment())\n"
+        )
+        code, said = self.python("-c", f"{opened}print({expression})")
+        assert code == 0, said
+        return said.strip()
+
+
+@pytest.fixture
+def copy(repo: Path, tmp_path: Path) -> Copy:
+    folder = tmp_path / "program"
+    package = folder / "git_blackbird"
+    original = Path(git_blackbird.__file__).parent
+    shutil.copytree(original, package, ignore=shutil.ignore_patterns("__pycache__"))
+    write(package / "agents/parrot", PARROT)
+    names = package / "model/config/agent_names.py"
+    text = names.read_text()
+    assert text.count(NAMES) == 1
+    names.write_text(text.replace(NAMES, f'{NAMES[:-1]}, "parrot"]'))
+    binaries = tmp_path / "bin"
+    write(binaries, {"parrot": PROGRAM})
+    (binaries / "parrot").chmod(0o755)
+    commit(repo, {"a.txt": "one\n"})
+    made = Copy(folder, repo, f"{binaries}:{os.environ['PATH']}")
+    made.says("init")
+    set_config(repo, {"execution.stopAfterEachTask": "false"})
+    made.says("add", "--title", "Greet", "--prompt", "Say it.", "--id", "greet")
+    return made
+
+
+def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
+    assert "[claude|codex|command|demo|parrot]" in copy.says("execute", "--help")
+    copy.says("config", "agent", "parrot")
+    copy.says("config", "parrot.model", "grey")
+    assert copy.run("config", "parrot.voice", "odd") == (
+        2,
+        "error: parrot.voice: unknown value 'odd'\nhint: use one of: loud, low\n",
+    )
+    code, said = copy.run("config", "--project", "parrot.voice", "low")
+    assert (code, said.splitlines()[0]) == (
+        1,
+        "error: parrot.voice cannot be set in a repository's own file",
+    )
+    shown = json.loads(copy.says("agent", "parrot", "--json"))["data"]
+    assert (shown["chosen"], shown["version"], shown["canStart"]) == (True, "7", True)
+    assert [(each["key"], each["value"]) for each in shown["settings"]] == [
+        ("parrot.path", "parrot"),
+        ("parrot.voice", "loud"),
+        ("parrot.model", "grey"),
+    ]
+    assert copy.knows("dict(_terms(workspace, workspace.config))['Agent']") == "parrot, loud"
+
+
+def test_a_variable_of_its_own_chooses_it(copy: Copy) -> None:
+    chosen = json.loads(copy.says("agent", "--json", PARROT="1", BLACKBIRD_AGENT_PROVIDER="demo"))["data"]
+    assert (chosen["chosen"], chosen["origin"]) == ("parrot", "PARROT")
+
+
+def test_it_works_on_a_task_without_the_variables_of_an_outer_session(copy: Copy) -> None:
+    set_config(copy.repo, {"agent": "parrot", "parrot.model": "grey"})
+    said = copy.says("execute", "--no-input", PARROT_CAGE_KEY="brass")
+    assert "parrot may shout." in said
+    assert (copy.repo / "said.txt").read_text() == "loud grey free\n"
+    (record,) = json.loads(copy.says("runs", "greet", "--json"))["data"]["runs"]
+    assert (record["provider"], record["status"]) == ("parrot", "success")
+
+
+def test_who_does_not_agree_is_told_how_it_is_calmer(copy: Copy) -> None:
+    set_config(copy.repo, {"agent": "parrot"})
+    arguments = ["-P", "-m", "git_blackbird", "execute"]
+    terminal = pexpect.spawn(
+        sys.executable, arguments, cwd=str(copy.repo), env=copy.environ(), encoding="utf-8", timeout=60
+    )
+    terminal.expect("parrot may shout")
+    terminal.expect(r"\?")
+    terminal.send("n\r")
+    terminal.expect("next step: git config blackbird.parrot.voice low")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert not (copy.repo / "said.txt").exists()
+
+
+def test_its_program_is_not_named_to_other_machines(copy: Copy) -> None:
+    set_config(copy.repo, {"agent": "parrot", "parrot.path": "/opt/parrot", "parrot.model": "grey"})
+    assert copy.knows("list(_settings_for_another(workspace))[:2]") == (
+        "[('agent', 'parrot'), ('parrot.model', 'grey')]"
+    )
+
+
+def test_it_reviews_a_change_with_the_model_of_a_reviewer(copy: Copy, sealed: Path) -> None:
+    set_config(
+        copy.repo,
+        {
+            "agent": "demo",
+            "reviews.mode": "parallel",
+            "reviews.spec.agent": "parrot",
+            "reviews.spec.model": "red",
+        },
+    )
+    copy.says("edit", "greet", "--prompt", "write b.txt two")
+    code, said = copy.run("execute", "--no-input")
+    assert code == 0, said
+    assert (sealed / "reviewed").read_text() == "red\n"
+    assert "spec reviews are made by parrot (red)" in copy.says("agent")
+
+
+def test_it_is_refused_where_a_reviewer_must_keep_to_a_schema(copy: Copy) -> None:
+    set_config(copy.repo, {"agent": "parrot"})
+    copy.says("add", "--title", "Part", "--prompt", "Say it.", "--id", "part", "--parent", "greet")
+    code, said = copy.run("execute", "--no-input")
+    assert (code, said.splitlines()) == (
+        8,
+        [
+            "parrot cannot enforce the schema of a parent review",
+            "next step, one of:",
+            "  git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed",
+            "  git blackbird execute --agent claude    # another agent for this call: claude, codex or demo",
+        ],
+    )
