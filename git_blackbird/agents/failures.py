@@ -5,7 +5,8 @@ searched, since a model may quote any of this.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import format_timestamp
@@ -39,11 +40,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
     (AgentFailure.FORBIDDEN, ("cannot be used with root/sudo privileges",)),
     (
         AgentFailure.TOO_OLD,
-        (
-            _UNKNOWN_FLAG.pattern,
-            "version of claude code .{0,40}needs an update",
-            "requires a newer version of codex",
-        ),
+        (_UNKNOWN_FLAG.pattern,),
     ),
     (AgentFailure.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
     (
@@ -60,7 +57,6 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
             "429 too many requests",
             r"rejected \(429\)",
             "402 payment required",
-            "to use codex with your chatgpt plan, upgrade",
         ),
     ),
     (
@@ -104,7 +100,6 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
             "403 forbidden",
             "log out and sign in again",
             "missing environment variable",
-            "no codex credentials were found",
             "organization has been disabled",
             "token (?:has |is )?expired",
         ),
@@ -147,7 +142,8 @@ class ProviderHelp:
     """Data for hints how to fix a program's setup.
 
     ``name`` is that of the agent and of the section of its configuration keys. ``args`` are the arguments
-    that the configuration adds, ``task_id`` is the current task.
+    that the configuration adds, ``task_id`` is the current task. ``phrases`` are more that the program alone
+    says of a failure that others have, too.
     """
 
     name: str
@@ -156,6 +152,7 @@ class ProviderHelp:
     login: str
     args: tuple[str, ...] = ()
     task_id: str = ""
+    phrases: Mapping[AgentFailure, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def install(self) -> str:
@@ -178,7 +175,7 @@ def match_failure(message: str, provider: ProviderHelp) -> FailureMatch | None:
     """Recognize a refusal in a program's output; None if there is no known one."""
     text = message[-_MAX_CHARACTERS:].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for refusal, phrases in _KNOWN:
-        match = re.search("|".join(phrases), text, re.IGNORECASE)
+        match = re.search("|".join((*phrases, *provider.phrases.get(refusal, ()))), text, re.IGNORECASE)
         if match is not None:
             line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
             return failure_hint(refusal, line, provider)

@@ -146,6 +146,7 @@ CLAUDE_HELP = ProviderHelp(
     package="@anthropic-ai/claude-code",
     update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
     login="log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
+    phrases={AgentFailure.TOO_OLD: ("version of claude code .{0,40}needs an update",)},
 )
 _STATUS_REFUSALS = {
     401: AgentFailure.NOT_LOGGED_IN,

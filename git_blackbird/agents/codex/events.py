@@ -262,6 +262,11 @@ CODEX_HELP = ProviderHelp(
     package="@openai/codex",
     update="npm install -g @openai/codex@latest",
     login="log in with `codex login`, or set a valid CODEX_API_KEY",
+    phrases={
+        AgentFailure.TOO_OLD: ("requires a newer version of codex",),
+        AgentFailure.USAGE_LIMIT: ("to use codex with your chatgpt plan, upgrade",),
+        AgentFailure.NOT_LOGGED_IN: ("no codex credentials were found",),
+    },
 )
 _MAX_REMARKS = 5
 _MAX_AT_WORK = 100
