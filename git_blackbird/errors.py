@@ -27,17 +27,28 @@ class ExitCode(IntEnum):
 class BlackbirdError(Exception):
     """Something the user can understand and act on.
 
-    ``message`` says what is wrong and where; ``hint`` names the way out.
+    ``message`` says what is wrong and where; ``ways_out`` are commands or prose, each a line, and ``hint`` is
+    their text.
     """
 
     exit_code = ExitCode.FAILED
     # Whether people have been told already, as of what goes wrong while other work goes on.
     is_told = False
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | tuple[str, ...] | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.ways_out: tuple[str, ...] = (hint or ()) if not isinstance(hint, str) else (hint,)
+
+    @property
+    def hint(self) -> str | None:
+        """The ways out as lines; None if there is none."""
+        # One is kept as it is: a command knows more than its text.
+        return self.ways_out[0] if len(self.ways_out) == 1 else "\n".join(self.ways_out) or None
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self.ways_out = () if hint is None else (hint,)
 
     @property
     def line(self) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights, agent_in_text
+from git_blackbird.model.entities.cli_hints import ShellLine
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -28,7 +29,7 @@ class Capabilities:
     chooses_session: bool = False
     reports_cost: bool = False
     prints_events: bool = False
-    schema_command: str | None = None
+    schema_command: ShellLine | None = None
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,9 @@ from git_blackbird.agents.command.agent import CommandParser
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, build_session_uuid
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import Rights
+from git_blackbird.model.entities.cli_hints import ShellLine
 
+CALMER = ShellLine("git config blackbird.parrot.voice low")
 
 class ParrotAgent:
     name = "parrot"
@@ -63,7 +65,7 @@ class ParrotAgent:
 
     @property
     def rights(self):
-        loud = Rights("shout", (self._settings.path,), "git config blackbird.parrot.voice low")
+        loud = Rights("shout", (self._settings.path,), CALMER)
         return loud if self._settings.voice == "loud" else None
 
     def new_session(self, random_hex):

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from git_blackbird.cli.syntax.registry import COMMANDS, cli, load_command
-from git_blackbird.model.entities.cli_hints import OPTIONS_OF, CallOptions, ShellLine, TaskCommand
+from git_blackbird.model.entities.cli_hints import OPTIONS_OF, Blank, CallOptions, ShellLine, TaskCommand
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -91,8 +91,10 @@ def texts_in(path: Path) -> Iterator[str]:
 
 
 def test_a_line_with_a_blank_is_a_template() -> None:
-    other = ShellLine("git blackbird restart a --agent NAME", "another agent")
+    other = TaskCommand("restart", "a").with_agent().fixed()
     assert (other.runnable, other.template) == (None, "git blackbird restart a --agent NAME")
+    key = ShellLine("git config blackbird.reviews.code.agent NAME", blank=Blank(" NAME"))
+    assert (key.runnable, key.template) == (None, "git config blackbird.reviews.code.agent NAME")
     behind = TaskCommand("restart", "-a").with_agent().with_options(CallOptions(agent="claude"))
     assert (behind.runnable, behind.template) == (None, "git blackbird restart --agent NAME -- -a")
     named = ShellLine("git blackbird execute NAME")

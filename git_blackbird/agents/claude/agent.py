@@ -31,6 +31,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import Rights
+from git_blackbird.model.entities.cli_hints import ShellLine
 
 BYPASS_MODE = "bypassPermissions"
 _NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
@@ -68,7 +69,7 @@ _POWERS = {
 _DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "provider"})
 # When it is only asked what it can do, it must not update itself or send reports.
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-_CALMER = "git config blackbird.claude.permissionMode acceptEdits"
+_CALMER = ShellLine("git config blackbird.claude.permissionMode acceptEdits")
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 

@@ -19,6 +19,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import Rights
+from git_blackbird.model.entities.cli_hints import ShellLine
 
 WORKSPACE_WRITE = "workspace-write"
 _SCHEMA_FILE = "schema.json"
@@ -37,7 +38,7 @@ _POWERS = {
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
     "danger-full-access": "do anything you can do yourself, without asking",
 }
-_CALMER = f"git config blackbird.codex.sandbox {WORKSPACE_WRITE}"
+_CALMER = ShellLine(f"git config blackbird.codex.sandbox {WORKSPACE_WRITE}")
 _SANDBOXES = frozenset({"read-only", WORKSPACE_WRITE})
 _REMARKS = (
     "commands that its sandbox blocks are not reported; patches that it rejects are",

@@ -29,6 +29,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
+from git_blackbird.model.entities.cli_hints import ShellLine
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"
@@ -49,8 +50,8 @@ _NO_REVIEWS = (
     f"{_REVIEWS}; cannot review parents: command.schema does not say that it honours"
     " BLACKBIRD_RESPONSE_SCHEMA"
 )
-_KEEPS_TO_SCHEMA = (
-    "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
+_KEEPS_TO_SCHEMA = ShellLine(
+    "git config blackbird.command.schema true", "if the command honours BLACKBIRD_RESPONSE_SCHEMA"
 )
 _HINT = "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD"
 

@@ -150,8 +150,8 @@ class Cluster:
         where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
         back = task_command("resume", task_id, remark=f"once worker {resumed.worker} is back")
         steps = (back, restart_command(task_id).with_remark("a new session, on another worker"))
-        lines = "\n".join(step.with_options(options) for step in steps)
-        return AgentUnavailableError(f"the session of {task_id} is on {where}", hint=lines)
+        ways = tuple(step.with_options(options).fixed() for step in steps)
+        return AgentUnavailableError(f"the session of {task_id} is on {where}", hint=ways)
 
 
 class _NoWorkerError(TimeoutError):

@@ -16,11 +16,11 @@ from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
     OTHER_AGENT_REMARK,
+    Blank,
     ShellLine,
     TaskCommand,
     restart_command,
     task_command,
-    with_options,
 )
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run, RunStatus, RunType
@@ -41,7 +41,7 @@ from git_blackbird.model.rules.state import PlanState, parents_to_review
 SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 """The two reviews of a change, by the type of their runs."""
 
-_NO_REVIEW = "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed"
+_NO_REVIEW = ShellLine("git config blackbird.execution.parentReviewEnabled false", "no parent is reviewed")
 
 
 def chosen_agent(workspace: Workspace) -> Agent:
@@ -95,12 +95,12 @@ def require_reviewer(workspace: Workspace) -> Agent:
     if not agent.abilities.schema:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot enforce the schema of a parent review",
-            hint="\n".join(_ways_to_review(workspace, agent)),
+            hint=tuple(_ways_to_review(workspace, agent)),
         )
     return agent
 
 
-def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[str]:
+def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[ShellLine]:
     """Yield the commands that help where an agent cannot review parents."""
     if agent.abilities.schema_command is not None:
         yield agent.abilities.schema_command
@@ -108,7 +108,7 @@ def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[str]:
     able = [name for name in AGENT_NAMES if load_agent(name, workspace.config).abilities.schema]
     if able:
         names = " or ".join(filter(None, (", ".join(able[:-1]), able[-1])))
-        yield f"git blackbird execute --agent {able[0]}    # another agent for this call: {names}"
+        yield EXECUTE.with_agent(able[0], f"another agent for this call: {names}").fixed()
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
@@ -160,13 +160,13 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 
 
 @contextmanager
-def offering(workspace: Workspace, way: str) -> Iterator[None]:
+def offering(workspace: Workspace, way: ShellLine) -> Iterator[None]:
     """Add the command that goes on without an agent to the error of one that cannot be started."""
     try:
         yield
     except AgentUnavailableError as error:
-        way = with_options(way, workspace.call_options)
-        error.hint = "\n".join(filter(None, (error.hint, way)))
+        command = way.with_options(workspace.call_options).fixed() if isinstance(way, TaskCommand) else way
+        error.ways_out = (*error.ways_out, command)
         raise
 
 
@@ -187,7 +187,9 @@ def go_on_without(workspace: Workspace, run: Run) -> str:
 
 def review_without(source: Source) -> ShellLine:
     """Return the command that gives one of the two reviews of changes to another agent."""
-    return ShellLine(f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK)
+    return ShellLine(
+        f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK, Blank(" NAME")
+    )
 
 
 def require_session_name(agent: Agent, run: Run) -> None:

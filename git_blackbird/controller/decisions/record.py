@@ -46,7 +46,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.cli_hints import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import (
@@ -296,7 +296,7 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT"),
+            hint=task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT"),
         )
 
 

@@ -38,6 +38,7 @@ from git_blackbird.messages.incoming.questions import match_answers, parse_answe
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.entities.cli_hints import (
+    MESSAGE,
     answer_options,
     decide_run_command,
     restart_command,
@@ -160,7 +161,7 @@ def _resume(
     _require_session(workspace, history, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
-            f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
+            f"{task.id} has no open questions", hint=task_command("resume", task.id, blank=MESSAGE)
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, state, task.id)

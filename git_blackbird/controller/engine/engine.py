@@ -251,7 +251,7 @@ class Engine:
         try:
             return await self.run_task(instruction)
         except AgentUnavailableError as error:
-            return undelivered_stop(action, error.message, error.hint)
+            return undelivered_stop(action, error.message, error.ways_out)
 
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""

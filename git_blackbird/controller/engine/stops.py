@@ -14,7 +14,7 @@ from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
-    ShellLine,
+    FixedCommand,
     TaskCommand,
     dismiss_command,
     restart_command,
@@ -78,18 +78,7 @@ def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
     """Return the stop where an agent cannot start, or a person did not agree to its start."""
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
-    steps = tuple(steps_in(error.hint or ""))
-    return Stop(reason, error.message, steps, is_choice=len(steps) > 1)
-
-
-def steps_in(hint: str) -> Iterable[str]:
-    """Return the lines of a hint, git commands as shell lines."""
-    if isinstance(hint, ShellLine):
-        yield hint
-        return
-    for line in hint.splitlines():
-        command, _, remark = line.partition("    # ")
-        yield ShellLine(command, remark) if command.startswith("git ") else line
+    return Stop(reason, error.message, error.ways_out, is_choice=len(error.ways_out) > 1)
 
 
 def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
@@ -166,9 +155,7 @@ def joined_steps(steps: Iterable[str], only: Iterable[TaskId] | None) -> Iterato
     ``only`` are the tasks that the call is about, None for all: others are not to be started by it.
     """
     steps = tuple(dict.fromkeys(steps))
-    resumed = [
-        step for step in steps if isinstance(step, TaskCommand) and (step.verb, step.rest) == ("resume", "")
-    ]
+    resumed = [step for step in steps if isinstance(step, TaskCommand) and step.is_only("resume")]
     if len(resumed) > 1:
         names = [] if only is None else [shell_word(step.task_id or "") for step in resumed]
         rest = "".join(f" {name}" for name in names)
@@ -200,19 +187,21 @@ def undeliverable_stop(
 ) -> Stop | None:
     """Return the stop where a session is known to be lost; None where it may continue."""
     obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
-    return None if obstacle is None else undelivered_stop(action, obstacle, None)
+    return None if obstacle is None else undelivered_stop(action, obstacle)
 
 
-def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: str | None) -> Stop:
+def undelivered_stop(
+    action: ApplyChangeRequest | ContinueRun, why: str, ways_out: tuple[str, ...] = ()
+) -> Stop:
     """Return the stop where a session is lost."""
     task_id = action.task.id
     what = f"{task_id} cannot be continued"
     if isinstance(action, ApplyChangeRequest):
         what = f"the change request on {task_id} cannot be delivered"
-    named, restart = tuple(steps_in(hint or "")), restart_command(task_id)
-    # A restart that the hint names already says where it would be.
-    is_named = any(step.startswith(restart.command) for step in named)
-    steps = named if is_named else (*named, restart)
+    # A restart that is named already says where it would be.
+    commands = (step for step in ways_out if isinstance(step, FixedCommand))
+    is_named = any((command.verb, command.task_id) == ("restart", task_id) for command in commands)
+    steps = ways_out if is_named else (*ways_out, restart_command(task_id))
     return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", steps, task_id)
 
 

@@ -183,7 +183,7 @@ def _load(draft: Path) -> str | None:
 
 def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
     """Say where the text is that could not be taken."""
-    error.hint = "\n".join(filter(None, [error.hint, f"your text is kept in {draft}"]))
+    error.ways_out = (*error.ways_out, f"your text is kept in {draft}")
     return error
 
 

@@ -11,7 +11,13 @@ from git_blackbird.messages.display.format import (
     verdict_word,
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
+from git_blackbird.model.entities.cli_hints import (
+    EXECUTE,
+    MESSAGE,
+    decide_run_command,
+    dismiss_command,
+    task_command,
+)
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
@@ -278,5 +284,5 @@ def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
         return (decide_run_command(run), again)
     if run.awaits_verdict or run.decision_state is DecisionState.CHANGES_REQUESTED:
         return (EXECUTE,)
-    fix = task_command("resume", view.task.id, " -m TEXT")
+    fix = task_command("resume", view.task.id, blank=MESSAGE)
     return (again, fix) if view.merged is not None and view.merged.findings else (again,)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from git_blackbird.model.entities.cli_hints import ShellLine
 from git_blackbird.model.entities.run import Question, Usage
 
 
@@ -120,7 +121,7 @@ class Rights(NamedTuple):
 
     description: str
     terms: tuple[str, ...] = ()
-    calmer: str | None = None
+    calmer: ShellLine | None = None
 
 
 class RightsQuestion(NamedTuple):

@@ -1,15 +1,10 @@
 """Command lines shown to people, safe to paste whatever ids they contain."""
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.run import Question, Run, RunStatus, RunType
-
-_TEXT, _VALUE, _NAME = "TEXT", "VALUE", "NAME"
-# In a line that was read from a hint: the value of an option or of a key.
-_BLANK = re.compile(rf"(?:^git config \S+| -{{1,2}}[a-z-]+) (?:{_TEXT}|{_NAME})(?= -- |$)")
 
 
 class CallOptions(NamedTuple):
@@ -48,84 +43,134 @@ OPTIONS_OF = {
 }
 
 
-_AGENT = " --agent "
 OTHER_AGENT_REMARK = "another agent; `git blackbird agent` lists them"
+
+
+class Blank(NamedTuple):
+    """What a person fills in at the end of a command, with a word in capitals for it.
+
+    ``for_programs`` stands in its place in a command that a program runs; None where none can.
+    """
+
+    text: str
+    for_programs: str | None = None
+
+
+MESSAGE = Blank(" -m TEXT", " -F -")
+"""A text, which is also read from standard input."""
+REASON = Blank(" --reason TEXT")
+AGENT = Blank(" --agent NAME")
 
 
 class ShellLine(str):
     """A shell line as shown to people: a command, and possibly a remark after it."""
 
-    __slots__ = ("command", "remark")
+    __slots__ = ("blank", "command", "remark")
 
     command: str
     remark: str
+    blank: Blank | None
 
-    def __new__(cls, command: str, remark: str = "") -> Self:
-        """Join both to one line."""
+    def __new__(cls, command: str, remark: str = "", blank: Blank | None = None) -> Self:
+        """Join all to one line; the command has the blank."""
         line = super().__new__(cls, f"{command}    # {remark}" if remark else command)
-        line.command, line.remark = command, remark
+        line.command, line.remark, line.blank = command, remark, blank
         return line
 
     @property
     def runnable(self) -> str | None:
         """The command as a program can run it; None if something must be filled in."""
-        return None if self.template else self.command
+        return self.command if self.blank is None else None
 
     @property
     def template(self) -> str | None:
         """The command with a word in capitals for what must be filled in, or None."""
-        return self.command if _BLANK.search(self.command) else None
+        return self.command if self.blank is not None else None
 
 
-class TaskCommand(ShellLine):
-    """A command of this program, for one task or all of them.
+class FixedCommand(ShellLine):
+    """A command of this program for a task, with all options that it gets."""
 
-    ``rest`` are its options, each with a leading space, and may end with ``TEXT``, ``VALUE`` or ``NAME`` for
-    a person to fill in.
-    """
-
-    __slots__ = ("rest", "task_id", "verb")
+    __slots__ = ("task_id", "verb")
 
     verb: str
     task_id: str | None
-    rest: str
 
-    def __new__(cls, verb: str, task_id: str | None = None, rest: str = "", remark: str = "") -> Self:
+
+class TaskCommand(FixedCommand):
+    """A command of this program, for one task or all of them, which takes options of the present call.
+
+    ``rest`` are its options, each with a leading space; ``agent`` is the one that it names.
+    """
+
+    __slots__ = ("agent", "rest")
+
+    rest: str
+    agent: str | None
+
+    def __new__(
+        cls,
+        verb: str,
+        task_id: str | None = None,
+        rest: str = "",
+        remark: str = "",
+        *,
+        blank: Blank | None = None,
+        agent: str | None = None,
+    ) -> Self:
         """Format the command line."""
-        line = super().__new__(cls, _written(verb, task_id, rest), remark)
-        line.verb, line.task_id, line.rest = verb, task_id, rest
+        ending = "" if blank is None else blank.text
+        line = super().__new__(cls, _written(verb, task_id, rest, agent, ending), remark, blank)
+        line.verb, line.task_id, line.rest, line.agent = verb, task_id, rest, agent
         return line
+
+    def is_only(self, verb: str) -> bool:
+        """Whether it is this command for its task, without options or blanks."""
+        return self.verb == verb and not (self.rest or self.agent or self.blank)
+
+    def _changed(self, *, rest: str | None = None, remark: str | None = None) -> "TaskCommand":
+        return TaskCommand(
+            self.verb,
+            self.task_id,
+            self.rest if rest is None else rest,
+            self.remark if remark is None else remark,
+            blank=self.blank,
+            agent=self.agent,
+        )
 
     def with_options(self, options: CallOptions) -> "TaskCommand":
         """Add the options of the present command, if this one takes them and has them not."""
-        if _AGENT in self.rest:
+        if self.agent is not None or self.blank is AGENT:
             options = options._replace(agent=None)
-        return TaskCommand(self.verb, self.task_id, options.for_verb(self.verb) + self.rest, self.remark)
+        return self._changed(rest=options.for_verb(self.verb) + self.rest)
 
-    def with_agent(self, name: str = _NAME, remark: str = OTHER_AGENT_REMARK) -> "TaskCommand":
+    def with_agent(self, name: str | None = None, remark: str = OTHER_AGENT_REMARK) -> "TaskCommand":
         """Return the command with an agent, by default with a blank for the name of another one."""
-        return TaskCommand(self.verb, self.task_id, f"{self.rest}{_AGENT}{name}", remark)
+        blank = AGENT if name is None else None
+        return TaskCommand(self.verb, self.task_id, self.rest, remark, blank=blank, agent=name)
 
     def with_remark(self, remark: str) -> "TaskCommand":
         """Return the command with another remark."""
-        return TaskCommand(self.verb, self.task_id, self.rest, remark)
+        return self._changed(remark=remark)
+
+    def fixed(self) -> FixedCommand:
+        """Return the command as it is, to which nothing is added any more."""
+        line = FixedCommand(self.command, self.remark, self.blank)
+        line.verb, line.task_id = self.verb, self.task_id
+        return line
 
     @property
     def runnable(self) -> str | None:
         """The command without blanks: text is read from standard input, answers are asked for."""
-        if self.rest.endswith(f" -m {_TEXT}"):
-            return _written(self.verb, self.task_id, f"{self.rest.removesuffix(f' -m {_TEXT}')} -F -")
-        if self.rest.endswith(f"={_VALUE}"):
-            return _written(self.verb, self.task_id, self.rest.partition(" --answer ")[0])
-        return super().runnable
-
-    @property
-    def template(self) -> str | None:
-        """The command with its blanks, if it has any."""
-        return self.command if self.rest.endswith((_TEXT, _VALUE, _NAME)) else None
+        if self.blank is None:
+            return self.command
+        if self.blank.for_programs is None:
+            return None
+        return _written(self.verb, self.task_id, self.rest, self.agent, self.blank.for_programs)
 
 
-def _written(verb: str, task_id: str | None, rest: str) -> str:
+def _written(verb: str, task_id: str | None, rest: str, agent: str | None = None, ending: str = "") -> str:
+    rest = f"{rest}{'' if agent is None else f' --agent {agent}'}{ending}"
     if task_id is None:
         return f"git blackbird {verb}{rest}"
     if task_id.startswith("-"):
@@ -136,9 +181,11 @@ def _written(verb: str, task_id: str | None, rest: str) -> str:
 EXECUTE = TaskCommand("execute")
 
 
-def task_command(verb: str, task_id: str, rest: str = "", *, remark: str = "") -> TaskCommand:
-    """Format the command ``verb`` for a task, with ``rest`` after the id and a shell remark."""
-    return TaskCommand(verb, task_id, rest, remark)
+def task_command(
+    verb: str, task_id: str, rest: str = "", *, remark: str = "", blank: Blank | None = None
+) -> TaskCommand:
+    """Format the command ``verb`` for a task, with ``rest`` after the id, a blank and a shell remark."""
+    return TaskCommand(verb, task_id, rest, remark, blank=blank)
 
 
 def with_options(step: str, options: CallOptions) -> str:
@@ -154,6 +201,12 @@ def runnable(step: str) -> str | None:
 def runnable_steps(steps: Iterable[str]) -> list[str]:
     """Return the next steps that a program can run."""
     return [command for step in steps if (command := runnable(step)) is not None]
+
+
+def answers_blank(questions: Iterable[Question]) -> Blank | None:
+    """Return the blanks for the answers to these questions, which a person is asked for without them."""
+    options = answer_options(questions)
+    return Blank(options, "") if options else None
 
 
 def answer_options(questions: Iterable[Question]) -> str:
@@ -182,10 +235,10 @@ def restart_command(task_id: str) -> TaskCommand:
 
 def dismiss_command(task_id: str) -> TaskCommand:
     """Format the command that accepts a parent without a passing verdict."""
-    return task_command("review dismiss", task_id, " --reason TEXT")
+    return task_command("review dismiss", task_id, blank=REASON)
 
 
 def approve_without_commit(task_id: str) -> ShellLine:
     """Format the command that approves a task's run and leaves the commit to the user."""
-    command = task_command("decide", task_id, " --approve")
-    return ShellLine(command.replace("git", "git -c blackbird.execution.commit=never", 1))
+    command = _written("decide", task_id, " --approve")
+    return ShellLine(f"git -c blackbird.execution.commit=never{command.removeprefix('git')}")

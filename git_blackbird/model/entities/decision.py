@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.cli_hints import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.entities.comment import ReviewComment
 from git_blackbird.model.entities.run import DecisionState
 
@@ -33,11 +33,12 @@ class ChoiceSpec:
     verb: str
     options: str
     description: str
+    blank: Blank | None = None
     alias: str = ""
 
     def command_for(self, task_id: str) -> TaskCommand:
         """Return the command line for one task, safe to paste."""
-        return task_command(self.verb, task_id, self.options, remark=self.description)
+        return task_command(self.verb, task_id, self.options, remark=self.description, blank=self.blank)
 
     def is_named(self, text: str) -> bool:
         """Whether a text is its digit, or its label in any letter case."""
@@ -53,15 +54,23 @@ SPECS: Mapping[Choice, ChoiceSpec] = {
     for spec in (
         ChoiceSpec(Choice.APPROVE_CONTINUE, 1, "Approve and continue", "decide", " --approve", _APPROVES),
         ChoiceSpec(
-            Choice.APPROVE_QUIT, 2, "Approve and stop", "decide", " --approve", _APPROVES, "Approve and quit"
+            Choice.APPROVE_QUIT,
+            2,
+            "Approve and stop",
+            "decide",
+            " --approve",
+            _APPROVES,
+            None,
+            "Approve and quit",
         ),
         ChoiceSpec(
             Choice.REQUEST_CHANGES,
             3,
             "Request changes",
             "decide",
-            " --request-changes -m TEXT",
+            " --request-changes",
             "sends TEXT to the agent",
+            MESSAGE,
         ),
         ChoiceSpec(
             Choice.REJECT,

@@ -8,7 +8,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import TABLE, Due, stage_of
 from git_blackbird.model.entities.cli_hints import (
-    answer_options,
+    answers_blank,
     decide_run_command,
     restart_command,
     task_command,
@@ -121,11 +121,11 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     kind = None if run is None else _kind(history, run)
     if run is not None and kind is not None:
         verb = "restart" if kind is PendingKind.NEW_SESSION else TABLE[stage_of(run)].verb
-        rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
+        blank = answers_blank(run.questions) if kind is PendingKind.ANSWERS else None
         back = ""
         if run.terminal_reason is TerminalReason.WORKER_LOST:
             back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
-        return PendingItem(task, run, kind, task_command(verb, task_id, rest, remark=back))
+        return PendingItem(task, run, kind, task_command(verb, task_id, remark=back, blank=blank))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
         return PendingItem(task, run, PendingKind.REVIEW_FEEDBACK, resume_command(state, task))
     return None

@@ -10,7 +10,13 @@ import pytest
 
 from git_blackbird.controller.engine.stops import agent_refused_stop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import EXECUTE, CallOptions, task_command
+from git_blackbird.model.entities.cli_hints import (
+    EXECUTE,
+    MESSAGE,
+    CallOptions,
+    dismiss_command,
+    task_command,
+)
 from git_blackbird.model.entities.run import RunFields
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
@@ -89,7 +95,7 @@ def test_a_program_can_run_each_command_as_it_stands(planned: Path) -> None:
 
 def test_options_go_before_blanks_and_before_an_id_that_looks_like_one() -> None:
     options = CallOptions(agent="demo", stop_after_each=True, no_input=True)
-    restart = task_command("restart", "-a", " -m TEXT", remark="starts it again").with_options(options)
+    restart = task_command("restart", "-a", blank=MESSAGE, remark="starts it again").with_options(options)
     assert restart == (
         "git blackbird restart --stop-after-each --agent demo --no-input -m TEXT -- -a    # starts it again"
     )
@@ -101,7 +107,7 @@ def test_options_go_before_blanks_and_before_an_id_that_looks_like_one() -> None
 
 
 def test_a_command_that_needs_words_and_takes_them_in_no_other_way_is_a_template_only() -> None:
-    dismiss = task_command("review dismiss", "p", " --reason TEXT")
+    dismiss = dismiss_command("p")
     assert (dismiss.runnable, dismiss.template) == (None, "git blackbird review dismiss p --reason TEXT")
 
 

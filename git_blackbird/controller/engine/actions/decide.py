@@ -21,7 +21,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.choices import choices_for
-from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, MESSAGE, decide_run_command, task_command
 from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
@@ -124,7 +124,7 @@ def _stop_after(state: PlanState, run: Run) -> Stop | None:
             f"{run.task_id} was rejected",
             (
                 task_command("retry", run.task_id, remark="sets it back to todo; starts nothing"),
-                task_command("restart", run.task_id, " -m TEXT", remark="starts it again, with TEXT"),
+                task_command("restart", run.task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
             ),
             run.task_id,
             is_choice=True,
@@ -148,7 +148,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     choices = choices_for(run, was_requested=bool(Change.of(history).requests))
     # Who takes the first step of a list accepts no failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
-    restart = task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
+    restart = task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT")
     is_lost = why_not_resumable(workspace, history, run) is not None
     steps = tuple(
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)

@@ -20,7 +20,7 @@ from git_blackbird.controller.reviews.change import (
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.worktrees import open_place
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
@@ -94,7 +94,7 @@ def _save(
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
     if next_after(merged, round_number=1, max_rounds=1) is ReviewFollowUp.PROCEED:
         return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
-    steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))
+    steps = (task_command("review show", task.id), task_command("resume", task.id, blank=MESSAGE))
     return Stop(StopReason.FAILED, f"the reviews of {task.id} did not approve it", steps, task.id)
 
 

@@ -25,7 +25,12 @@ from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
-from git_blackbird.model.entities.cli_hints import answer_options, restart_command, task_command
+from git_blackbird.model.entities.cli_hints import (
+    answer_options,
+    answers_blank,
+    restart_command,
+    task_command,
+)
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -165,8 +170,8 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
 
     The message that was to go with the answers is saved as the task's draft.
     """
-    task, options = action.task, answer_options(questions_of(action.run))
-    command = task_command("resume", task.id, options)
+    task, questions = action.task, questions_of(action.run)
+    command = task_command("resume", task.id, blank=answers_blank(questions))
     if action.message is not None:
         draft = Drafts(engine.workspace).message(task.id)
         if action.message not in draft.text:
@@ -174,7 +179,9 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
         draft.save()
         if draft.fault is not None:
             raise draft.fault
-        command = task_command("resume", task.id, f"{options} -e", remark="-e continues the text of -m")
+        command = task_command(
+            "resume", task.id, f"{answer_options(questions)} -e", remark="-e continues the text of -m"
+        )
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
             warn(engine.ui, text, task.id, task_command("resume", task.id, " -e"))
