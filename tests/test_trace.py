@@ -79,8 +79,8 @@ def test_no_prompt_and_no_value_of_the_environment_is_in_it(planned: Path, tmp_p
 
 @pytest.mark.parametrize("value", ["1", "true", "TRUE"])
 def test_it_goes_to_standard_error(planned: Path, value: str) -> None:
-    done = call(planned, "list", "--porcelain", BLACKBIRD_TRACE=value)
-    assert done.stdout == "a\ttodo\tREADY\t0\t-\tTask a\n"
+    done = call(planned, "list", BLACKBIRD_TRACE=value)
+    assert done.stdout == "a  READY  Task a\n"
     assert ("command", "list") in events(done.stderr)
 
 

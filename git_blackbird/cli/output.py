@@ -91,10 +91,6 @@ class CommandContext:
             click.echo(text, nl=False)
             sys.stdout.flush()
 
-    def raw(self, data: bytes) -> None:
-        """Print bytes for programs, exactly as they are."""
-        click.echo(data, nl=False)
-
     def print_err(self, text: str) -> None:
         """Print a remark on standard error, beside output that is someone else's."""
         click.echo(strip_controls(text), err=True)

@@ -100,7 +100,6 @@ def test_a_file_system_without_locks_is_named(trial: Trial, tmp_path: Path, numb
     [
         ("status",),
         ("list", "--json"),
-        ("list", "--porcelain"),
         ("runs",),
         ("--help",),
         ("--version",),

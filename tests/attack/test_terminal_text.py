@@ -19,14 +19,11 @@ STYLES = re.compile("\x1b\\[[0-9;]*m")
 RUN = "01a2000000000001"
 COMMANDS = (
     ("status",),
-    ("status", "--porcelain"),
     ("list", "--all", "--tree"),
-    ("list", "--porcelain"),
     ("show", "a"),
     ("show", "a", "--prompt"),
     ("runs",),
     ("runs", "a"),
-    ("runs", "a", "--porcelain"),
     ("runs", "a", RUN),
     ("runs", "a", RUN, "--log"),
     ("runs", "a", RUN, "--log", "--raw"),

@@ -115,8 +115,6 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     }
     assert unreadable in status["due"]
     assert status["blocked"] == {"c": ["a"]}
-    output = trial.expect(0, "status", "--porcelain")
-    assert f"due\tunreadable\ta\t-\t{command}\n" in output
     output = trial.expect(0, "show", "a")
     assert (
         f"not ready\n  its status is waiting_user, not todo\n"
@@ -132,7 +130,7 @@ def test_a_task_that_was_to_start_is_not_shown_as_ready(trial: Trial) -> None:
     assert "3 todo (1 ready)" in trial.expect(0, "status")
     assert "[BLOCKED]" in trial.expect(0, "show", "a")
     assert trial.expect(0, "list", "--ready").split() == ["b", "READY", "B"]
-    assert trial.expect(0, "list", "--porcelain").splitlines()[0].split("\t")[2] == "BLOCKED"
+    assert trial.expect(0, "list").splitlines()[0].split()[:2] == ["a", "BLOCKED"]
     foreseen = trial.expect(0, "execute", "--dry-run")
     assert foreseen.splitlines()[:2] == [
         "1. b  B",

@@ -171,7 +171,6 @@ def test_a_reviewers_run_can_be_looked_at(program: Program) -> None:
         program.run("runs", "a", name)
         program.run("runs", "a", name, "--log")
     program.run("runs", "a", "--json")
-    program.run("runs", "a", "--porcelain")
     check(program, "change_review_runs")
     assert "\x1b" not in program.text()
 
@@ -215,7 +214,6 @@ def test_what_is_yet_to_be_reviewed(program: Program) -> None:
     )
     program.run("status")
     program.run("status", "--json")
-    program.run("status", "--porcelain")
     program.run("show", "a")
     program.run("review", "show", "a")
     program.run("execute", "--dry-run")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird.cli.commands.run import build_ui, run_loop
-from git_blackbird.cli.commands.status_list import show_status
+from git_blackbird.cli.commands.status_list import status
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER
@@ -49,7 +49,7 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> 
             stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
         code = show_stop(inside, stop, ui.shown_reviews)
     call.print("\n$ git blackbird status")
-    show_status(replace(inside, command="status"))
+    status(replace(inside, command="status"))
     _print_hints(call, path, workspace)
     return code
 

@@ -11,12 +11,9 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import commit_lines, paint, run_lines, runs_table
 from git_blackbird.cli.render.tables import (
     Cell,
-    print_records,
-    record_end_of,
     render_facts,
     render_section,
     render_table,
-    run_records,
 )
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -52,29 +49,24 @@ def runs(
     mode: str | None,
     raw: bool,
     since_request: bool,
-    porcelain: bool,
-    nul: bool,
     **foreign: str | bool | None,
 ) -> ExitCode:
     chosen = _Foreign(**foreign)  # type: ignore[arg-type]  # click's own types
-    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
     if since_request and (mode != "diff" or run_id is not None):
         raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs TASK --diff")
     _check_usage(call, task_id, run_id, limit, mode)
-    if record_end is not None and (run_id is not None or mode is not None):
-        raise UsageError("--porcelain goes with a list of runs, not with one run")
     workspace = call.workspace
     if chosen.is_given:
-        chosen.check(task_id, others=(run_id, mode, limit, record_end))
+        chosen.check(task_id, others=(run_id, mode, limit))
         return _settle_foreign(call, workspace, task_id, chosen)
     if task_id is not None and mode is not None:
         return _show_part(call, workspace, task_id, run_id, mode, raw=raw, since_request=since_request)
     if task_id is not None and run_id is not None:
         _show_one(call, workspace, task_id, run_id)
     else:
-        _list(call, workspace, task_id, limit, record_end)
+        _list(call, workspace, task_id, limit)
     call.warn_problems(workspace)
     return ExitCode.OK
 
@@ -112,25 +104,20 @@ def _check_usage(
         raise UsageError("--limit goes with a list of runs, not with one run")
 
 
-def _list(
-    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str | None
-) -> None:
+def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None) -> None:
     if task_id is None:
         listed, none = run_queries.newest_runs(workspace, limit or NEWEST), "no runs yet"
     else:
         listed = run_queries.runs_of_task(workspace, task_id, limit)
         none = f"no runs found for {strip_controls(task_id)}"
-    if record_end is None:
-        now, columns = call.environment.timestamp(), call.columns
-        table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
-        call.lines(table or [none])
-        foreign = runs_table(listed.foreign, now, call.columns_less(2), of_all_tasks=task_id is None)
-        call.lines(render_section(FROM_ELSEWHERE, foreign, are_styled=True))
-        if listed.more:
-            call.print(f"and {listed.more} older")
-        call.data("runs:RunsOutput", listed)
-    else:
-        print_records(call, run_records(listed.runs), record_end)
+    now, columns = call.environment.timestamp(), call.columns
+    table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
+    call.lines(table or [none])
+    foreign = runs_table(listed.foreign, now, call.columns_less(2), of_all_tasks=task_id is None)
+    call.lines(render_section(FROM_ELSEWHERE, foreign, are_styled=True))
+    if listed.more:
+        call.print(f"and {listed.more} older")
+    call.data("runs:RunsOutput", listed)
     call.warn_records(listed.faults, listed.stale, listed.strays)
 
 

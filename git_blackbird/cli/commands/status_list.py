@@ -4,14 +4,7 @@ import gc
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.cli.render.status import conflict_lines, status_lines
-from git_blackbird.cli.render.tables import (
-    label_cell,
-    list_records,
-    print_records,
-    record_end_of,
-    render_table,
-    status_records,
-)
+from git_blackbird.cli.render.tables import label_cell, render_table
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
@@ -28,35 +21,22 @@ from git_blackbird.model.entities.provenance import elsewhere_lines
 from git_blackbird.model.entities.status import Status
 
 
-def status(call: CommandContext, *, conflicts: bool, porcelain: bool, nul: bool) -> ExitCode:
-    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
-    if conflicts and record_end is not None:
-        raise UsageError("--conflicts and --porcelain do not go together")
-    return show_status(call, record_end, wants_conflicts=conflicts)
-
-
-def show_status(
-    call: CommandContext, record_end: str | None = None, *, wants_conflicts: bool = False
-) -> ExitCode:
-    """Print the status report; with ``record_end`` as records for scripts."""
+def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
     workspace = call.workspace
     # All that was read is in use until the command ends: nor is it searched for garbage once.
     with gc_paused():
         state = workspace.plan_state()
         overview = build_overview(workspace, state)
         gc.freeze()
-    if record_end is None:
-        elsewhere = list(runs_elsewhere(workspace))
-        call.lines(status_lines(overview, elsewhere, call))
-        conflicts = None
-        if wants_conflicts:
-            from git_blackbird.controller.queries.conflicts import find_conflicts  # loads pygit2
+    elsewhere = list(runs_elsewhere(workspace))
+    call.lines(status_lines(overview, elsewhere, call))
+    found = None
+    if conflicts:
+        from git_blackbird.controller.queries.conflicts import find_conflicts  # loads pygit2
 
-            conflicts = list(find_conflicts(workspace, state))
-            call.lines(conflict_lines(conflicts))
-        call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=conflicts)
-    else:
-        print_records(call, status_records(overview), record_end)
+        found = list(find_conflicts(workspace, state))
+        call.lines(conflict_lines(found))
+    call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=found)
     call.warn_records(overview.unreadable, overview.stale)
     call.warn_problems(workspace)
     return ExitCode.OK
@@ -64,7 +44,7 @@ def show_status(
 
 def tui(call: CommandContext) -> ExitCode:
     if call.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
-        return show_status(call)
+        return status(call)
     with gc_paused():
         from git_blackbird.controller.queries.watcher import WorktreeWatcher  # readers need it not
 
@@ -91,10 +71,7 @@ def list_command(
     which: str | None,
     status_name: str | None,
     tree: bool,
-    porcelain: bool,
-    nul: bool,
 ) -> ExitCode:
-    record_end = record_end_of(call, porcelain=porcelain, nul=nul)
     if status_name is not None and which in {"ready", "blocked"}:
         raise UsageError(f"--status and --{which} do not go together")
     workspace = call.workspace
@@ -115,15 +92,12 @@ def list_command(
         else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
     )
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
-    if record_end is None:
-        fields = [
-            ("  " * depth + task.id, label_cell(word), clean_line(task.title)) for depth, task, word in listed
-        ]
-        empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
-        call.lines(render_table(fields, call.columns) or [empty])
-        call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
-        call.data("plan:ListOutput", listed)
-    else:
-        print_records(call, list_records(listed), record_end)
+    fields = [
+        ("  " * depth + task.id, label_cell(word), clean_line(task.title)) for depth, task, word in listed
+    ]
+    empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
+    call.lines(render_table(fields, call.columns) or [empty])
+    call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
+    call.data("plan:ListOutput", listed)
     call.warn_problems(workspace)
     return ExitCode.OK

@@ -128,11 +128,6 @@ NEWEST = 20
 """How many runs are listed over all tasks when nobody says how many."""
 
 
-# See ``tables.record_end_of``.
-_RECORDS = (
-    flag("Print records of tab-separated fields for scripts.", "--porcelain"),
-    flag("The same, ended by NUL and with nothing quoted.", "-z", "nul"),
-)
 status = CommandSpec(
     "status",
     "status_list:status",
@@ -141,7 +136,6 @@ status = CommandSpec(
     Everything due is followed by the command that answers it.
     """,
     flag("Also show which changes conflict that have not landed.", "--conflicts"),
-    *_RECORDS,
 )
 list_tasks = CommandSpec(
     "list",
@@ -157,7 +151,6 @@ list_tasks = CommandSpec(
         help="Only tasks with this status.",
     ),
     flag("Show children below their parents.", "--tree"),
-    *_RECORDS,
 )
 show = CommandSpec(
     "show",
@@ -200,7 +193,6 @@ runs = CommandSpec(
     flag("With --accept: all for which tasks stand still.", "--all", "everything"),
     Option(["--reject-copy"], metavar="RUN", help="Drop a decision that only the copy of that run has."),
     flag("With --log and --follow: both streams as they were printed.", "--raw"),
-    *_RECORDS,
 )
 report = CommandSpec(
     "report",

@@ -88,15 +88,6 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-def quoted_field(text: str) -> str:
-    r"""Return the text as one field of a line for scripts: quoted as in C if it would break the line.
-
-    Text that begins with a double quote is quoted; ``\ooo`` is a byte of UTF-8.
-    """
-    is_breaking = text.startswith('"') or re.search(rf"[\t\n]|{_UNSEEN}", text)
-    return f'"{escaped_text(text)}"' if is_breaking else text
-
-
 def escaped_text(text: str) -> str:
     r"""Return the text as it appears between quotes in C, harmless for a terminal.
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.sanitize import (
     clean_line,
     escape_controls,
+    escaped_text,
     find_hidden,
     quoted,
-    quoted_field,
     shell_word,
     strip_controls,
 )
@@ -129,34 +129,31 @@ def test_quoted_text_is_json_of_what_is_seen() -> None:
     assert quoted("été \u202e\u200d\U000e0041\x9b") == '"été \\u202e\\u200d\\udb40\\udc41\\u009b"'
 
 
-def test_a_field_is_quoted_only_where_it_would_break_its_line() -> None:
-    for plain in ("", "A title", 'say "no"', "back\\slash", "été 日本"):
-        assert quoted_field(plain) == plain
-    assert quoted_field('"no" means\tno\n') == '"\\"no\\" means\\tno\\n"'
-    assert quoted_field("\x1b[2J\\\r\u202e\x00") == '"\\033[2J\\\\\\015\\342\\200\\256\\000"'
+def test_what_would_break_a_quoted_line_is_escaped_as_in_c() -> None:
+    for plain in ("", "A title", "été 日本"):
+        assert escaped_text(plain) == plain
+    assert escaped_text('"no" means\tno\n') == '\\"no\\" means\\tno\\n'
+    assert escaped_text("\x1b[2J\\\r\u202e\x00") == "\\033[2J\\\\\\015\\342\\200\\256\\000"
 
 
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[tn"\\])')
 _SHORT = {b"t": b"\t", b"n": b"\n"}
 
 
-def unquoted(field: str) -> str:
-    """What a script makes of a field again."""
-    if not field.startswith('"'):
-        return field
-    assert field.endswith('"')
+def unescaped(text: str) -> str:
+    """What a script makes of the text again."""
 
     def plain(match: re.Match[bytes]) -> bytes:
         said = match[1]
         return bytes([int(said, 8)]) if said.isdigit() else _SHORT.get(said, said)
 
-    return _ESCAPE.sub(plain, field[1:-1].encode()).decode()
+    return _ESCAPE.sub(plain, text.encode()).decode()
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(list('"\\\t\n\r\x1b0'))))
-def test_a_field_comes_back_exactly(text: str) -> None:
-    field = quoted_field(text)
-    assert unquoted(field) == text
-    assert strip_controls(field) == field
-    assert not set(field) & set("\t\n")
+def test_an_escaped_text_comes_back_exactly(text: str) -> None:
+    escaped = escaped_text(text)
+    assert unescaped(escaped) == text
+    assert strip_controls(escaped) == escaped
+    assert not set(escaped) & set("\t\n")
