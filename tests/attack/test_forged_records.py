@@ -239,6 +239,6 @@ def test_deinit_leaves_nothing_of_it(trial: Trial) -> None:
     trial.command(FORGE + "forge b\n" + WORK)
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(0, "decide", "a", "--reject")
-    trial.expect(0, "deinit", "--state", "--yes")
+    trial.expect(0, "deinit", "--yes")
     assert not (trial.repo / ".git" / "blackbird").exists()
     assert not (trial.repo / ".blackbird" / "runs").exists()

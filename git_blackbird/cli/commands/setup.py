@@ -4,14 +4,13 @@ import sys
 
 from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.controller.setup.install import (
-    Component,
     HookAction,
     HookResult,
     HookState,
     HookStatus,
     install_hook,
     list_installed,
-    remove_parts,
+    remove_all,
     uninstall_hook,
     view_hook,
 )
@@ -101,24 +100,22 @@ def _print_remarks(call: CommandContext, view: HookStatus) -> None:
         call.warn(view.shared)
 
 
-def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: bool) -> ExitCode:
-    asks = not yes and call.can_confirm(sys.stdout)
-    default = [part for part in Component if part is not Component.PLAN]
-    chosen = [part for part in Component if options[part.value] or (everything and part in default)]
-    if not chosen and not asks:
-        hint = "some of --hooks, --refs, --state, --config, --all, --plan"
-        raise UsageError("say what to remove", hint=hint)
+def deinit(call: CommandContext, *, yes: bool) -> ExitCode:
     workspace = call.workspace
     installed = list_installed(workspace)
-    for status in installed:
-        call.print(f"{status.part.value:<6}  {clean_line(status.text, _MAX_LENGTH)}")
-    if asks:
-        offered = [
-            status.part for status in installed if status.is_there and status.part in (chosen or default)
-        ]
-        chosen = [part for part in offered if confirm(f"Remove {part.value}?", default=False)]
-    removed = remove_parts(workspace, chosen, is_agreed=asks or yes) if chosen else ()
-    names = ", ".join(status.part.value for status in removed)
-    call.print(f"removed: {names}" if names else "nothing was removed")
+    for text in installed.goes:
+        call.print(clean_line(text, _MAX_LENGTH))
+    for text in installed.stays:
+        call.print(f"stays: {clean_line(text, _MAX_LENGTH)}")
+    removed = installed.goes if installed.goes and _is_agreed(call, yes=yes) else ()
+    if removed:
+        remove_all(workspace)
+    call.print("removed git-blackbird from this repository" if removed else "nothing was removed")
     call.data("setup:DeinitOutput", removed=removed)
     return ExitCode.OK
+
+
+def _is_agreed(call: CommandContext, *, yes: bool) -> bool:
+    if not yes and not call.can_confirm(sys.stdout):
+        raise UsageError("nobody can be asked whether to remove this", hint="git blackbird deinit --yes")
+    return yes or confirm("Remove all of this?", default=False)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
-from git_blackbird.controller.setup.install import Component, HookAction, HookState
+from git_blackbird.controller.setup.install import HookAction, HookState
 from git_blackbird.model.config.keys import Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
@@ -148,17 +148,10 @@ class HooksOutput(DataOutput, schema_name="hooks"):
     shared: str | None = field("Whom the folder of hooks serves besides this repository.")
 
 
-class RemovedPart(View):
-    """One part that was removed."""
-
-    part: Component = field("Which part.")
-    what: str = field("What there was of it.", "text")
-
-
 class DeinitOutput(DataOutput, schema_name="deinit"):
     """What was removed from the repository."""
 
-    removed: tuple[RemovedPart, ...] = field("The parts.")
+    removed: tuple[str, ...] = field("What there was, in words.")
 
 
 class CompletionOutput(DataOutput, schema_name="completion"):

@@ -51,15 +51,10 @@ deinit = CommandSpec(
     "setup:deinit",
     """Remove git-blackbird from this repository.
 
-    It shows what there is, and on a terminal asks about each part. Your own configuration stays, and so does
-    the plan unless --plan is given.
+    It shows what there is, asks once, and removes the post-commit hook, the references, records and logs of
+    runs, and the keys in this repository's git config. The plan stays, and so do files that git tracks and
+    your own configuration.
     """,
-    flag("The post-commit hook; the previous one is put back.", "--hooks"),
-    flag("The references of runs, with the trees they keep.", "--refs"),
-    flag("The records and logs of runs, in .blackbird and in .git.", "--state"),
-    flag("The keys in this repository's git config.", "--config"),
-    flag("All of these; not the plan.", "--all", "everything"),
-    flag("The plan file.", "--plan"),
     flag("Do not ask.", "--yes"),
 )
 demo = CommandSpec(

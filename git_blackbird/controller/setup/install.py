@@ -3,10 +3,9 @@
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
@@ -83,60 +82,43 @@ _MAX_TASKS = 5
 _GOING_ON = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
 
 
-class Component(StrEnum):
-    """What can be taken away, in the order in which it is."""
+class Installed(NamedTuple):
+    """What there is of the program in a repository, in words: what ``remove_all`` takes, and the rest."""
 
-    HOOKS = "hooks"
-    REFS = "refs"
-    STATE = "state"
-    CONFIG = "config"
-    PLAN = "plan"
+    goes: tuple[str, ...]
+    stays: tuple[str, ...]
 
 
-_SHARED = frozenset({Component.HOOKS, Component.REFS, Component.CONFIG})
-_NEEDED = frozenset({Component.REFS, Component.STATE})
-
-
-@dataclass(frozen=True)
-class ComponentStatus:
-    """What there is of one part; ``is_there`` is false where there is nothing of it to take away."""
-
-    part: Component
-    text: str
-    is_there: bool = True
-
-
-_ABSENT = {
-    Component.HOOKS: "no hook",
-    Component.REFS: "no references",
-    Component.STATE: "no state",
-    Component.CONFIG: "no keys in this repository's git config",
-    Component.PLAN: "no plan",
-}
-
-
-def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
-    """Say what there is of each part. Writes nothing."""
+def list_installed(workspace: Workspace) -> Installed:
+    """Say what there is. Writes nothing."""
     hook = view_hook(workspace.environment)
-    is_ours = hook.state is not HookState.REPLACED and (
+    tracked = list_tracked(workspace.repo, STATE_NAME)
+    goes = (
+        _describe_hook(hook),
+        _describe_refs(workspace),
+        _describe_state(workspace, tracked),
+        _describe_config(workspace),
+    )
+    stays = (_describe_foreign_hook(hook), _describe_tracked(workspace, tracked), _describe_plan(workspace))
+    return Installed(tuple(filter(None, goes)), tuple(filter(None, stays)))
+
+
+def _describe_hook(hook: HookStatus) -> str | None:
+    if not _is_ours(hook):
+        return None
+    back = "" if hook.backup is None else "; the one from before comes back"
+    return f"the post-commit hook {hook.path}{back}"
+
+
+def _is_ours(hook: HookStatus) -> bool:
+    """Whether there is anything to uninstall."""
+    return hook.state is not HookState.REPLACED and (
         hook.state is not HookState.ABSENT or hook.backup is not None
     )
-    back = "" if hook.backup is None else "; the one from before comes back"
-    tracked = list_tracked(workspace.repo, STATE_NAME)
-    stays = _staying(workspace, tracked)
-    texts = {
-        Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
-        Component.REFS: _describe_refs(workspace),
-        Component.STATE: _describe_state(workspace, tracked, stays),
-        Component.CONFIG: _describe_config(workspace),
-        Component.PLAN: _describe_plan(workspace),
-    }
-    absent = {**_ABSENT, Component.STATE: f"{_ABSENT[Component.STATE]}{stays}"}
-    if hook.state is HookState.REPLACED:
-        absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
-    return tuple(
-        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in texts.items()
-    )
+
+
+def _describe_foreign_hook(hook: HookStatus) -> str | None:
+    return f"the hook that has replaced ours: {hook.path}" if hook.state is HookState.REPLACED else None
 
 
 def _describe_refs(workspace: Workspace) -> str | None:
@@ -165,7 +147,7 @@ def _join_ids(task_ids: list[str]) -> str:
     return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
-def _describe_state(workspace: Workspace, tracked: Iterable[str], stays: str) -> str | None:
+def _describe_state(workspace: Workspace, tracked: Iterable[str]) -> str | None:
     paths, kept = workspace.paths, _kept_state(workspace, tracked)
     if not has_state(paths, kept):
         return None
@@ -175,7 +157,7 @@ def _describe_state(workspace: Workspace, tracked: Iterable[str], stays: str) ->
         text += f"; worktrees of {_join_ids(places)}"
     # Nothing brings back what a person wrote.
     own = list_own_files(paths, kept)
-    return text + (f"; your own among them: {_named(workspace, own)}" if own else "") + stays
+    return text + (f"; your own among them: {_named(workspace, own)}" if own else "")
 
 
 def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]:
@@ -184,12 +166,9 @@ def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]
     return state_to_keep(workspace.paths, users_own, tracked)
 
 
-def _staying(workspace: Workspace, tracked: Iterable[str]) -> str:
-    """Say what of the state stays because git tracks it; "" if nothing does."""
+def _describe_tracked(workspace: Workspace, tracked: Iterable[str]) -> str | None:
     kept = state_to_keep(workspace.paths, None, tracked)
-    if not kept:
-        return ""
-    return f"; what git tracks stays (`git rm` removes it): {_named(workspace, sorted(kept))}"
+    return f"what git tracks (`git rm` removes it): {_named(workspace, sorted(kept))}" if kept else None
 
 
 def _named(workspace: Workspace, files: Sequence[Path]) -> str:
@@ -218,56 +197,39 @@ def _describe_plan(workspace: Workspace) -> str | None:
     return f"the plan {plan}{tasks}"
 
 
-def remove_parts(
-    workspace: Workspace, parts: Collection[Component], *, is_agreed: bool
-) -> tuple[ComponentStatus, ...]:
-    """Remove these parts; return those that were there. ``is_agreed``: a person saw the list.
+def remove_all(workspace: Workspace) -> None:
+    """Remove what ``list_installed`` says goes.
 
-    Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
-    where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or
-    records; UnusableError where something cannot be removed. What comes after it
-    stays then.
+    Raises LockedError while agents work in any of the repository's worktrees; RequestError where the hook is
+    not ours alone, or tasks have worktrees; UnusableError where something cannot be removed. What comes after
+    it stays then.
     """
     workspace.environment.forbid_agents("remove git-blackbird from a repository")
-    chosen = set(parts)
-    # Before the lock is taken: its file is no state to take away.
-    removed = [status for status in list_installed(workspace) if status.part in chosen and status.is_there]
-    with _quiet(workspace, chosen):
-        if chosen & _NEEDED:
-            _require_no_worktrees(workspace)
-        if not is_agreed:
-            _require_finished(workspace, removed)
-        for status in removed:
-            _remove(workspace, status.part)
-    return tuple(removed)
+    with _quiet(workspace):
+        _require_no_worktrees(workspace)
+        if _is_ours(view_hook(workspace.environment)):
+            uninstall_hook(workspace.environment)
+        delete_our_refs(workspace.repo)
+        with workspace.store.transaction():
+            tracked = list_tracked(workspace.repo, STATE_NAME)
+            remove_state(workspace.paths, _kept_state(workspace, tracked))
+        remove_own_sections(workspace.repo)
+    # The locks lie there too.
+    remove(workspace.paths.private)
 
 
 @contextlib.contextmanager
-def _quiet(workspace: Workspace, chosen: set[Component]) -> Iterator[None]:
+def _quiet(workspace: Workspace) -> Iterator[None]:
     """Keep agents from being started meanwhile, and leave no lock behind where there was none."""
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):
         try:
             _require_idle(workspace)
-            if chosen & _SHARED:
-                _require_others_idle(workspace)
+            _require_others_idle(workspace)
             yield
         finally:
             if not was_there:
                 remove(workspace.paths.private)
-        if Component.STATE in chosen:
-            remove(workspace.paths.private)
-
-
-def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) -> None:
-    parts = [status.part.value for status in removed if status.part in _NEEDED]
-    unfinished = _unfinished(workspace)
-    if parts and unfinished:
-        raise RequestError(
-            f"{_join_ids(unfinished)}: a decision is due or a run is not finished, "
-            f"which needs {' and '.join(parts)}",
-            hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
-        )
 
 
 def _require_no_worktrees(workspace: Workspace) -> None:
@@ -306,20 +268,3 @@ def _other_layouts(workspace: Workspace) -> Iterator[Paths]:
     for git_dir in (common, *sorted(common.glob("worktrees/*"))):
         if git_dir != workspace.repo.git_dir:
             yield Paths(git_dir, git_dir / "blackbird")
-
-
-def _remove(workspace: Workspace, part: Component) -> None:
-    match part:
-        case Component.HOOKS:
-            uninstall_hook(workspace.environment)
-        case Component.REFS:
-            delete_our_refs(workspace.repo)
-        case Component.STATE:
-            with workspace.store.transaction():
-                tracked = list_tracked(workspace.repo, STATE_NAME)
-                remove_state(workspace.paths, _kept_state(workspace, tracked))
-        case Component.CONFIG:
-            remove_own_sections(workspace.repo)
-        case Component.PLAN:
-            with workspace.store.transaction():
-                remove(workspace.paths.plan)
