@@ -1,6 +1,7 @@
 """Configuration: every message, and what a wrong file does to whom."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,17 @@ def test_a_wrong_file_is_not_overwritten(program: Program, repo: Path, text: str
     write(repo, {PROJECT: text})
     assert program.run("config", "agent", "demo", "--project") == 128
     assert (repo / PROJECT).read_text() == text
+
+
+def test_the_go_programs_refresh_intervals_are_passed_over_and_kept(program: Program, repo: Path) -> None:
+    intervals = {"runDataRefreshIntervalSeconds": 7, "planDataRefreshIntervalSeconds": "soon"}
+    write(repo, {PROJECT: json.dumps({"tui": intervals})})
+    save(repo, [])
+    assert program.run("config") == 0
+    assert program.run("execute", "--agent", "demo") == 0
+    assert program.run("config", "tui.theme", "dark", "--project") == 0
+    assert not re.search("interval|warning|error", program.text(), re.IGNORECASE)
+    assert json.loads((repo / PROJECT).read_text())["tui"] == {**intervals, "theme": "dark"}
 
 
 def test_everything_else_in_the_file_is_kept(program: Program, repo: Path) -> None:

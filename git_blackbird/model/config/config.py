@@ -6,7 +6,7 @@ JSON Schema follow from it and from what each agent declares (``agents/configura
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
 from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
@@ -170,11 +170,12 @@ class SnapshotConfig(Section):
 class TuiConfig(Section):
     """The screen."""
 
+    # Keys of the Go program may stand beside it.
+    model_config = ConfigDict(extra="ignore")
+
     theme: Literal["auto", "dark", "light", "ansi"] = key(
         "auto", "the colours of the screen; auto follows COLORFGBG"
     )
-    run_data_refresh_interval_seconds: int = key(5, "not used; kept for the Go program", limits=(1, 300))
-    plan_data_refresh_interval_seconds: int = key(5, "not used; kept for the Go program", limits=(1, 300))
 
 
 class PlanningConfig(Section):
@@ -205,6 +206,14 @@ class Config(AgentChoice):
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)
     tui: TuiConfig = Field(default_factory=TuiConfig.model_construct)
     planning: PlanningConfig = Field(default_factory=PlanningConfig.model_construct)
+
+
+_OF_GO = frozenset({"tui.rundatarefreshintervalseconds", "tui.plandatarefreshintervalseconds"})
+
+
+def is_ignored(name: str) -> bool:
+    """Whether this is a key that only the Go program uses, in any letter case."""
+    return name.lower() in _OF_GO
 
 
 class Keys(dict[str, Key]):

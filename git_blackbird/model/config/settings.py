@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from git_blackbird.model.base.sanitize import shell_word, short_json
-from git_blackbird.model.config.config import Config, Keys
+from git_blackbird.model.config.config import Config, Keys, is_ignored
 from git_blackbird.model.config.keys import Key, Value, ValueType, with_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean, parse_integer
 
@@ -171,7 +171,7 @@ def merge_layers(keys: Keys, given: Iterable[RawSetting], problems: Sequence[Con
     """
     weakest_first = sorted(given, key=lambda setting: setting.layer, reverse=True)
     known = [(keys.find(setting.name), setting) for setting in weakest_first]
-    unknown = [setting for key, setting in known if key is None]
+    unknown = [setting for key, setting in known if key is None and not is_ignored(setting.name)]
     values = tuple(
         _with_effects([_validated(key, setting) for key, setting in reversed(known) if key is not None])
     )
