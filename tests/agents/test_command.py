@@ -84,20 +84,20 @@ def test_a_killed_command_asks_nothing(stage: Stage) -> None:
     assert reading.questions == ()
 
 
-def test_w28_a_program_that_is_not_there_is_a_refusal(stage: Stage) -> None:
+def test_a_program_that_is_not_there_is_a_refusal(stage: Stage) -> None:
     reading = run(stage, "no-such-program-here --now")
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.MISSING)
     assert reading.error == "cannot find the program 'no-such-program-here' of the agent's command"
 
 
 @pytest.mark.parametrize("text", [None, "", "  "])
-def test_w28_no_command_is_refused_before_anything_starts(text: str | None) -> None:
+def test_no_command_is_refused_before_anything_starts(text: str | None) -> None:
     with pytest.raises(AgentUnavailableError, match="the agent 'command' has no command to run") as caught:
         command(text).probe({"PATH": "/bin"})
     assert caught.value.hint is not None
 
 
-def test_w28_a_missing_program_is_refused_before_anything_starts() -> None:
+def test_a_missing_program_is_refused_before_anything_starts() -> None:
     with pytest.raises(AgentUnavailableError, match="cannot find the program 'no-such-program-here'"):
         command("no-such-program-here --now").probe({"PATH": "/bin:/usr/bin"})
 

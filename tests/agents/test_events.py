@@ -165,7 +165,7 @@ def test_with_a_schema_the_object_is_the_answer() -> None:
 
 
 @pytest.mark.parametrize("found", [{}, {"structured_output": None}])
-def test_w31_prose_where_an_object_was_asked_for_is_no_success(found: dict[str, Any]) -> None:
+def test_prose_where_an_object_was_asked_for_is_no_success(found: dict[str, Any]) -> None:
     reading = read(INIT, SUCCESS | {"result": "I like it."} | found, **REVIEWS)
     assert (reading.succeeded, reading.questions, reading.refusal) == (False, (), None)
     assert reading.error == "answered in prose, not in the required format"

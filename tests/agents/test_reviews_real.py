@@ -167,7 +167,7 @@ def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agen
         assert after.count(shown) > before.count(shown)
 
 
-def test_w31_prose_is_no_answer(program: Program, model: StandIn, stage: Stage, agent: Agent) -> None:
+def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell("I like it.", "I said that I like it.")
     reading = stage.run_agent(agent, review(stage)).reading
     if program.agent == "claude":

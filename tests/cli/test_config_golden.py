@@ -88,7 +88,7 @@ WRONG = {
 }
 
 
-def test_w12_a_wrong_file_is_never_dropped_without_a_word(program: Program, repo: Path) -> None:
+def test_a_wrong_file_is_never_dropped_without_a_word(program: Program, repo: Path) -> None:
     save(repo, [task("t1", prompt="write a.txt x")])
     for what, text in WRONG.items():
         program.remark(f"the project's file has {what}: {text}")
@@ -110,7 +110,7 @@ def test_w12_a_wrong_file_is_never_dropped_without_a_word(program: Program, repo
     program.run("execute", "--dry-run")
     program.run("execute", "--agent", "demo")
     program.run("status", "--json")
-    program.check("w12_config")
+    program.check("config_wrong_file")
 
 
 @pytest.mark.parametrize("text", ['{"execution": {"stopAfterEachTask": true},}', "[]", "\x00"])

@@ -198,7 +198,7 @@ def test_what_is_in_hand(program: Program, repo: Path) -> None:
     program.check("edit_in_hand")
 
 
-def test_w17_many_editors_lose_nothing(repo: Path) -> None:
+def test_many_edits_at_once_lose_nothing(repo: Path) -> None:
     names = [f"t{number}" for number in range(8)]
     save(repo, [task(name) for name in [*names, "base"]])
     commands = [

@@ -314,7 +314,7 @@ def test_what_runs(program: Program, repo: Path) -> None:
     program.check("what_runs")
 
 
-def test_w22_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Path) -> None:
+def test_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Path) -> None:
     save(
         repo, [task("t1", status=Status.DONE), task("t2", status=Status.IN_PROGRESS)], [run("t1"), run("t2")]
     )
@@ -336,7 +336,7 @@ def test_w22_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Pa
     program.run("runs", "t1")
     program.run("runs", "t1", "--json")
     program.run("runs")
-    program.check("w22_records")
+    program.check("unreadable_records")
 
 
 def test_go_records_and_names_without_time(program: Program, repo: Path) -> None:

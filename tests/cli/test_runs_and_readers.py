@@ -99,14 +99,14 @@ def test_readers_write_nothing(program: Program, repo: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in repo.rglob("*")} == before
 
 
-def test_w29_options_may_follow_what_they_are_about(program: Program, repo: Path) -> None:
+def test_options_may_follow_the_arguments(program: Program, repo: Path) -> None:
     save(repo, [task("t1")], [run("t1")])
     assert program.run("runs", "t1", "--json") == 0
     assert program.run("runs", "--json", "t1") == 0
     assert program.run("show", "t1", "--json", "--no-input") == 0
 
 
-def test_w32_control_bytes_of_an_agent_reach_no_terminal(program: Program, repo: Path) -> None:
+def test_control_bytes_of_an_agent_reach_no_terminal(program: Program, repo: Path) -> None:
     evil = "\x1b]0;title\x07\x1b[2Jred\x1b[31m\x07\x9b2K\u202e end"
     record = run(
         "t1",

@@ -256,7 +256,7 @@ def test_a_filter_that_must_work_and_does_not_is_told(repo: Path, folder: Path) 
 
 
 @pytest.mark.parametrize("leaves_its_group", [False, True])
-def test_w16_a_filter_that_never_ends_is_bounded(
+def test_a_filter_that_never_ends_is_bounded(
     repo: Path, folder: Path, tmp_path: Path, leaves_its_group: bool
 ) -> None:
     commit(repo, {".gitattributes": "f filter=slow\n", "f": "1"})

@@ -73,7 +73,7 @@ def test_each_dot_of_a_key_may_be_a_level_or_not(path: Path) -> None:
         (b'{"schemaVersion": null}', "schemaVersion", "is null, not 1"),
     ],
 )
-def test_w12_a_file_that_cannot_be_read_whole_is_named_and_fatal(
+def test_a_file_that_cannot_be_read_whole_is_named_and_fatal(
     path: Path, data: bytes, key: str, what: str
 ) -> None:
     path.write_bytes(data)
@@ -81,7 +81,7 @@ def test_w12_a_file_that_cannot_be_read_whole_is_named_and_fatal(
     assert load_layer(path, Layer.PROJECT) == ([], [ConfigProblem(str(path), key, what, hint)])
 
 
-def test_w12_a_trailing_comma_is_named(path: Path) -> None:
+def test_a_trailing_comma_is_named(path: Path) -> None:
     path.write_bytes(b'{"execution": {"stopAfterEachTask": true},}')
     ((problem,), given) = load_layer(path, Layer.PROJECT)[::-1]
     assert given == []
@@ -177,7 +177,7 @@ def test_a_new_file_has_a_version(path: Path) -> None:
         (b'{"execution": 5}', "execution is not an object"),
     ],
 )
-def test_w12_a_file_that_is_no_configuration_is_named_and_not_written_over(
+def test_a_file_that_is_no_configuration_is_named_and_not_written_over(
     path: Path, data: bytes, what: str
 ) -> None:
     path.write_bytes(data)

@@ -32,7 +32,7 @@ def test_the_places(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", ".", "", "a/b", "a\\b", "a\0", "a\n", " a", "x" * 129])
-def test_w21_no_id_leaves_the_folder_of_runs(paths: Paths, name: str) -> None:
+def test_no_id_leaves_the_folder_of_runs(paths: Paths, name: str) -> None:
     with pytest.raises(UnusableError) as raised:
         paths.record(TaskId(name), RunId("0" * 16))
     assert raised.value.message.startswith(f"task id {name!a} cannot name a folder: it ")

@@ -243,7 +243,7 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
     ],
     ids=range(11),
 )
-def test_w22_a_corrupt_or_foreign_file_is_named_and_the_others_are_read(
+def test_a_corrupt_or_foreign_file_is_named_and_the_others_are_read(
     paths: Paths, data: bytes, what: str | None
 ) -> None:
     put(paths, GO_RECORD)
@@ -254,14 +254,14 @@ def test_w22_a_corrupt_or_foreign_file_is_named_and_the_others_are_read(
     assert said == what or (what is None and said)
 
 
-def test_w22_files_that_are_no_records_by_their_name_are_no_runs(paths: Paths) -> None:
+def test_files_that_are_no_records_by_their_name_are_no_runs(paths: Paths) -> None:
     put(paths, b"{}", "notes.txt")
     put(paths, b"{}", ".x.swp")
     (paths.runs / "t1" / "logs").mkdir()
     assert RunStore(paths).history(T) == NO_HISTORY
 
 
-def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(paths: Paths) -> None:
+def test_stray_files_beside_the_folders_of_tasks_hide_nothing(paths: Paths) -> None:
     put(paths, GO_RECORD)
     (paths.runs / "stray.txt").write_text("{}")
     (paths.runs / ".hidden").mkdir()
@@ -295,7 +295,7 @@ def test_there_are_no_runs_where_there_is_no_folder(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "a/b", "", ".hidden"])
-def test_w21_an_id_that_would_leave_its_folder_has_no_records(paths: Paths, name: str) -> None:
+def test_an_id_that_would_leave_its_folder_has_no_records(paths: Paths, name: str) -> None:
     with pytest.raises(UnusableError, match="cannot name a folder"):
         RunStore(paths).history(TaskId(name))
     with (

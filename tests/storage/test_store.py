@@ -70,7 +70,7 @@ sys.exit(max(os.wait()[1] for _ in range(20)))
 """
 
 
-def test_w17_twenty_writers_at_once_lose_nothing(store: Store) -> None:
+def test_twenty_writers_at_once_lose_nothing(store: Store) -> None:
     put(store, "first")
     places = [str(store.paths.state_root), str(store.paths.private)]
     subprocess.run([sys.executable, "-c", ADDING, *places], cwd=ROOT, check=True)

@@ -77,7 +77,7 @@ class Prompts:
     """Puts questions on the terminal one at a time. Each raises LeftOpenError.
 
     ``at_work`` returns what is at work on other tasks, on one line; "" for nothing. The terminal is asked
-    nothing itself (W26): it is neither waited for nor written to by its answers.
+    nothing itself: it is neither waited for nor written to by its answers.
     """
 
     def __init__(self, writer: Writer, at_work: Callable[[], str], *, colored: bool) -> None:

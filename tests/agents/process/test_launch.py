@@ -188,14 +188,14 @@ def test_a_prompt_that_nobody_reads_holds_nothing_up(stage: Stage) -> None:
     assert (ended.exit_code, ended.stdout_tail) == (0, "done\n")
 
 
-def test_w19_a_background_process_that_holds_stdout_does_not_hold_us(stage: Stage) -> None:
+def test_a_background_process_that_holds_stdout_does_not_hold_us(stage: Stage) -> None:
     stage.limits = HURRIED
     ended = stage.run_shell("sleep 600 & setsid sleep 600 & echo done")
     assert (ended.exit_code, ended.stdout_tail) == (0, "done\n")
     assert ended.leftovers_stopped == 2
 
 
-def test_w19_leftovers_that_ignore_signals_are_killed(stage: Stage) -> None:
+def test_leftovers_that_ignore_signals_are_killed(stage: Stage) -> None:
     stage.limits = HURRIED
     stubborn = "trap '' INT TERM; touch ready; while :; do sleep 600; done"
     ended = stage.run_shell(f'setsid sh -c "{stubborn}" & while [ ! -e ready ]; do sleep 0.01; done')
@@ -203,7 +203,7 @@ def test_w19_leftovers_that_ignore_signals_are_killed(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("limit", ["wall", "idle"])
-def test_w19_a_limit_ends_grandchildren_too(stage: Stage, limit: str) -> None:
+def test_a_limit_ends_grandchildren_too(stage: Stage, limit: str) -> None:
     stage.limits = Limits(
         wall_seconds=0.3 if limit == "wall" else 60,
         idle_seconds=0.3 if limit == "idle" else 60,
@@ -272,12 +272,12 @@ def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = F
     return ended
 
 
-def test_w20_an_interrupted_run_may_tidy_up_and_is_no_failure(stage: Stage) -> None:
+def test_an_interrupted_run_may_tidy_up_and_is_no_failure(stage: Stage) -> None:
     ended = interrupt(stage, "trap 'echo tidied; exit 4' INT; touch ready; while :; do sleep 0.01; done")
     assert (ended.exit_code, ended.stdout_tail) == (4, "tidied\n")
 
 
-def test_w20_sigterm_follows_sigint_and_sigkill_follows_both(stage: Stage) -> None:
+def test_sigterm_follows_sigint_and_sigkill_follows_both(stage: Stage) -> None:
     stage.limits = HURRIED
     ended = interrupt(
         stage, "trap 'echo int' INT; trap 'echo term' TERM; touch ready; while :; do sleep 0.01; done"
@@ -286,7 +286,7 @@ def test_w20_sigterm_follows_sigint_and_sigkill_follows_both(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_w20_hurry_or_a_second_cancel_kills_at_once(stage: Stage, *, twice: bool) -> None:
+def test_hurry_or_a_second_cancel_kills_at_once(stage: Stage, *, twice: bool) -> None:
     stage.limits = Limits(wall_seconds=600, idle_seconds=600, grace_seconds=600)
     script = "trap '' INT TERM; setsid sh -c 'touch ready; sleep 600' & while :; do sleep 0.01; done"
     ended = interrupt(stage, script, hurry=not twice, twice=twice)
@@ -362,7 +362,7 @@ def test_a_run_inside_of_another_is_none_of_its_relatives(stage: Stage, tmp_path
         child.abandon()
 
 
-def test_w32_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) -> None:
+def test_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) -> None:
     stage.max_bytes = MEGABYTE
     printed = 300 * MEGABYTE
     child = stage.hold(sh(f"yes 'a line of text, as any other' | head -c {printed}; echo the end"))
@@ -383,9 +383,7 @@ def test_w32_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) ->
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_w32_what_is_printed_faster_than_it_is_read_is_left_out_and_counted(
-    stage: Stage, *, whole: bool
-) -> None:
+def test_what_is_printed_faster_than_it_is_read_is_left_out_and_counted(stage: Stage, *, whole: bool) -> None:
     """Unless all of it is needed; the log has it all in any case."""
     stage.max_bytes = 100 * MEGABYTE
     heard = Ear()
@@ -410,7 +408,7 @@ def test_w32_what_is_printed_faster_than_it_is_read_is_left_out_and_counted(
         ("half a JSON", 'printf \'{"type": "result", "result": "\''),
     ],
 )
-def test_w32_any_output_is_kept_as_it_is_up_to_the_cap(stage: Stage, what: str, script: str) -> None:
+def test_any_output_is_kept_as_it_is_up_to_the_cap(stage: Stage, what: str, script: str) -> None:
     ended = stage.run_shell(script)
     kept = stage.logs.stdout.read_bytes()
     assert ended.exit_code == 0

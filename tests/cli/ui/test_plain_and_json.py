@@ -230,7 +230,7 @@ def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told:
 
 
 @pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])
-def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: str) -> None:
+def test_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING), leaf("b"))
     completed = run(demo_repo, "execute", told=told)
     assert completed.returncode == 3
@@ -241,7 +241,7 @@ def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: st
     assert runs_of(demo_repo, "b") == ()
 
 
-def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) -> None:
+def test_endless_input_without_a_choice_counts_as_nobody(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     with subprocess.Popen(["yes", "perhaps"], stdout=subprocess.PIPE) as endless:
         completed = preloaded.run(
@@ -258,7 +258,7 @@ def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) 
     assert len(completed.stdout) < 10_000
 
 
-def test_w24_the_end_of_input_at_a_question_stops_with_4(demo_repo: Path) -> None:
+def test_the_end_of_input_at_a_question_stops_with_4(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask name Whose name?"))
     completed = run(demo_repo, "execute")
     assert completed.returncode == 4

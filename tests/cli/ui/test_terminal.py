@@ -103,7 +103,7 @@ def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) 
     assert last_run(pending).decision_state is state
 
 
-def test_w25_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None:
+def test_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type("4\r")
@@ -361,7 +361,7 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it(demo_repo: Path, 
     assert last_run(demo_repo).decision_state is PENDING
 
 
-def test_w26_the_terminal_is_asked_nothing(pending: Path) -> None:
+def test_a_prompt_sends_no_query_to_the_terminal(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type("3", ENTER)
@@ -392,7 +392,7 @@ def test_colours_are_shown_only_where_they_are_wanted(pending: Path, environ: di
 
 
 @pytest.mark.parametrize("options", [(), ("--stream",)])
-def test_w32_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options: tuple[str, ...]) -> None:
+def test_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options: tuple[str, ...]) -> None:
     commit(repo, {"README.md": "# A project\n"})
     attack = r"\033]52;c;c3RvbGVu\007\033[2J\033]0;title\007\033[31mred\033P+q\033\\"
     script = (

@@ -134,7 +134,7 @@ def test_nobody_here_leaves_the_decision_pending_and_starts_nothing_more(gated: 
     assert not (gated / "y").exists()
 
 
-def test_w6_a_decision_left_open_is_asked_again_before_anything_starts(gated: Path) -> None:
+def test_a_decision_left_open_is_asked_again_before_anything_starts(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
     assert execute(gated, Person([Unanswered()])).reason == StopReason.INTERRUPTED
     person = Person([APPROVE, APPROVE])
@@ -249,7 +249,7 @@ def test_an_execute_asks_the_questions_that_come_up_in_it(demo: Path) -> None:
     assert (demo / "db.txt").read_text() == "sqlite\n"
 
 
-def test_w30_a_finished_task_is_not_run_again_by_resume(demo: Path) -> None:
+def test_a_finished_task_is_not_run_again_by_resume(demo: Path) -> None:
     put_plan(demo, leaf("a", "ask db Which?\nanswered db db.txt"))
     execute(demo, Person(answers=[{"db": "sqlite"}]))
     with pytest.raises(RequestError, match="nothing to resume: a is done"):
@@ -265,7 +265,7 @@ def test_a_done_task_takes_a_further_word_in_its_session(demo: Path) -> None:
     assert (status(demo, "a"), status(demo, "p")) == (Status.DONE, Status.DONE)
 
 
-def test_w8_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(gated: Path) -> None:
+def test_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     execute(gated)
     workspace = open_at(gated)
@@ -389,7 +389,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
     assert len(runs_of(gated, "a")) == 1
 
 
-def test_w27_the_exit_code_tells_what_happened(gated: Path) -> None:
+def test_the_exit_code_tells_what_happened(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "fail 2"))
     assert execute(gated).exit_code == 3
     assert execute(gated, Person([Unanswered()])).exit_code == 130
@@ -398,7 +398,7 @@ def test_w27_the_exit_code_tells_what_happened(gated: Path) -> None:
     assert execute(gated).exit_code == 0
 
 
-def test_w28_a_missing_agent_touches_nothing(demo: Path) -> None:
+def test_a_missing_agent_touches_nothing(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     configure(demo, agent="claude", claude__path="/nowhere/claude")
     before = (demo / "blackbird.plan.json").read_bytes()
@@ -426,7 +426,7 @@ def fake_claude(repo: Path, script: str) -> None:
     configure(repo, agent="claude", claude__path=str(fake))
 
 
-def test_w28_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> None:
+def test_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     fake_claude(demo, LOGGED_OUT_CLAUDE)
     stop = execute(demo)
@@ -467,7 +467,7 @@ def interrupted_run(repo: Path, times: int = 1) -> Stop:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_w20_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path, times: int) -> None:
+def test_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path, times: int) -> None:
     put_plan(demo, leaf("a"))
     command(demo, 'cat >/dev/null; echo working; test -n "$BLACKBIRD_RESUME" || sleep 600')
     stop = interrupted_run(demo, times)
@@ -583,7 +583,7 @@ def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated:
     assert not any(isinstance(event, Decided) for event in person.events)
 
 
-def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> None:
+def test_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> None:
     put_plan(demo, leaf("../../../evil"))
     with pytest.raises(UnusableError, match=r"the task id starts with '\.'"):
         execute(demo)
@@ -591,7 +591,7 @@ def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> N
         open_at(demo).paths.task_runs(leaf("../x").id)
 
 
-def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
+def test_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
     execute(gated)
     folder = gated / ".git" / "blackbird" / "runs" / "a"
@@ -610,7 +610,7 @@ def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> N
         ("rm blackbird.plan.json", "was deleted"),
     ],
 )
-def test_w23_a_plan_the_agent_breaks_is_set_aside_and_restored(demo: Path, script: str, said: str) -> None:
+def test_a_plan_the_agent_breaks_is_set_aside_and_restored(demo: Path, script: str, said: str) -> None:
     put_plan(demo, leaf("a"), leaf("b", deps=["a"]))
     command(demo, f"cat >/dev/null; test $BLACKBIRD_TASK_ID = b || {script}")
     person = Person()
@@ -621,7 +621,7 @@ def test_w23_a_plan_the_agent_breaks_is_set_aside_and_restored(demo: Path, scrip
     assert len(aside) == (1 if said == "made invalid" else 0)
 
 
-def test_w23_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Path) -> None:
+def test_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Path) -> None:
     put_plan(gated, leaf("a"), leaf("b", deps=["a"]))
     edit = "sed -i s/Task.b/Hacked/ blackbird.plan.json"
     command(gated, f"cat >/dev/null; {edit}")
@@ -702,7 +702,7 @@ def test_a_plan_that_is_a_link_to_nothing_is_not_written_through(demo: Path, tmp
         init_plan(open_at(demo))
 
 
-def test_w28_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) -> None:
+def test_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     for script in ("/nowhere/agent --go", "./missing-agent"):
         command(demo, script)

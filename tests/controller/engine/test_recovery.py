@@ -67,7 +67,7 @@ def only_run(repo: Path) -> Run:
     return run
 
 
-def test_w18_a_run_is_on_disk_before_its_agent_works(cut_off: Path) -> None:
+def test_a_run_is_on_disk_before_its_agent_works(cut_off: Path) -> None:
     run = only_run(cut_off)
     assert run.status == RunStatus.RUNNING
     assert lives(run.pid)

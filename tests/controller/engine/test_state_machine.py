@@ -220,7 +220,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def leave_as_go_does(repo: Path) -> None:
-    """A parent that is done although its review failed, and what that left owed (W1)."""
+    """A parent that is done although its review failed, and what that left owed."""
     stamp = "2026-01-02T00:00:00.5Z"
     context = {"schemaVersion": 1}
     with store_at(repo).transaction() as transaction:

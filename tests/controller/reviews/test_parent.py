@@ -226,7 +226,7 @@ def test_a_review_is_made_once_for_the_same_children(demo: Path) -> None:
 
 
 def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last_child(demo: Path) -> None:
-    """Also when the last child was approved to quit (W5)."""
+    """Also when the last child was approved to quit."""
     family(demo)
     configure(demo, execution__stopAfterEachTask="true")
     execute(demo, Person([APPROVE]))
@@ -254,7 +254,7 @@ def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last
 def test_a_reviewer_without_a_verdict_is_tried_once_more_and_never_passes(
     demo: Path, prompt: str, error: str
 ) -> None:
-    """W2 and W3: a crash, garbage and a question are no verdict."""
+    """A crash, garbage and a question are no verdict."""
     family(demo, prompt)
     stop = execute(demo)
     assert stop.reason is REQUIRED
@@ -277,7 +277,7 @@ def test_the_second_reviewer_hears_what_was_wrong_with_the_first_answer(demo: Pa
 
 
 def test_a_dependent_of_a_parent_waits_for_the_review_after_a_rejection(demo: Path) -> None:
-    """W7: what was rejected and done again is reviewed again."""
+    """What was rejected and done again is reviewed again."""
     family(demo, "require a.txt first")
     execute(demo)
     set_status(open_at(demo), "b", Status.TODO)
@@ -287,7 +287,7 @@ def test_a_dependent_of_a_parent_waits_for_the_review_after_a_rejection(demo: Pa
 
 
 def test_a_child_that_was_set_done_by_hand_is_reviewed_as_such(demo: Path) -> None:
-    """W9, and what it is owed goes with a fresh start."""
+    """What it is owed goes with a fresh start."""
     family(demo)
     set_status(open_at(demo), "a", Status.DONE)
     stop = execute(demo)
@@ -304,7 +304,6 @@ def test_a_child_that_was_set_done_by_hand_is_reviewed_as_such(demo: Path) -> No
 
 
 def test_feedback_outlives_a_resume_that_fails_and_goes_with_the_next(demo: Path) -> None:
-    """W10."""
     family(demo, feedback="fail 4")
     execute(demo)
     assert resume(demo, "a").reason is REQUIRED
@@ -632,7 +631,7 @@ def test_an_interrupted_review_is_made_again_by_the_next_execute(demo: Path) -> 
 
 
 def test_resuming_a_finished_task_asks_for_a_word(demo: Path) -> None:
-    """W30: an old waiting run is not resumed again."""
+    """An old waiting run is not resumed again."""
     family(demo, "require a.txt first")
     execute(demo)
     with pytest.raises(RequestError, match="nothing to resume: a is done"):

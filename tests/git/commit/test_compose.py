@@ -116,7 +116,7 @@ def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
         compose_trees(shared, [])
 
 
-def test_w13_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -> None:
+def test_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -> None:
     commit(repo, {"committed": "1\n", "f": "1\n"})
     write(repo, {"by the user": "untracked\n", "f": "edited by the user\n"})
     legs: list[TreePair] = []

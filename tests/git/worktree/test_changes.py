@@ -57,7 +57,7 @@ def test_touched_where_files_and_directories_change_places(repo: Path) -> None:
     assert changed_paths(found(repo), change_after(repo, base)) == {b"f", b"f/g", b"d", b"d/x", b"d/y"}
 
 
-def test_w13_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None:
+def test_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None:
     commit(repo, {"f": "1"})
     write(repo, {"mine": "edit"})
     base = tree_of(repo)

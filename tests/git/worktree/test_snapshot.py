@@ -47,7 +47,7 @@ def test_tracked_staged_and_untracked_minus_ignored(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("is_tracked", [False, True])
-def test_w15_every_name_a_file_may_have(repo: Path, is_tracked: bool) -> None:
+def test_a_snapshot_has_files_of_every_name(repo: Path, is_tracked: bool) -> None:
     write(repo, dict.fromkeys(ODD, "1") | {f"dir {name}/in": "1" for name in ODD})
     if is_tracked:
         git(repo, "add", ".")
@@ -111,7 +111,7 @@ def test_same_second_same_size_edits_are_seen(repo: Path) -> None:
     assert listing(repo, tree_of(repo)) == {"file": "100644 bbbb"}
 
 
-def test_w14_what_is_ours_is_never_in_it(repo: Path) -> None:
+def test_a_snapshot_leaves_out_the_plan_and_the_state_folder(repo: Path) -> None:
     write(
         repo,
         {".blackbird/runs/a": "x", "blackbird.plan.json": "{}", "sub/blackbird.plan.json": "{}", "f": "1"},
@@ -482,7 +482,7 @@ def marking(path: Path, mark: Path) -> Path:
     return script(path, f"touch '{mark}'; sleep 600")
 
 
-def test_w16_a_slow_fsmonitor_hook_does_not_run(repo: Path, tmp_path: Path) -> None:
+def test_a_slow_fsmonitor_hook_does_not_run(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"f": "1"})
     hook = marking(tmp_path / "hook", tmp_path / "ran")
     write(repo, {"f": "2"})
@@ -491,7 +491,7 @@ def test_w16_a_slow_fsmonitor_hook_does_not_run(repo: Path, tmp_path: Path) -> N
     assert not (tmp_path / "ran").exists()
 
 
-def test_w16_hooks_of_the_repository_do_not_run(repo: Path, tmp_path: Path) -> None:
+def test_hooks_of_the_repository_do_not_run(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"f": "1"})
     (repo / ".git" / "hooks").mkdir(exist_ok=True)
     marking(repo / ".git" / "hooks" / "post-index-change", tmp_path / "ran")
@@ -501,7 +501,7 @@ def test_w16_hooks_of_the_repository_do_not_run(repo: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("leaves_its_group", [False, True])
-def test_w16_a_filter_that_never_ends_is_bounded(repo: Path, tmp_path: Path, leaves_its_group: bool) -> None:
+def test_a_filter_that_never_ends_is_bounded(repo: Path, tmp_path: Path, leaves_its_group: bool) -> None:
     escape = f"{escaping(tmp_path)};" if leaves_its_group else ""
     git(repo, "config", "filter.slow.clean", f"{escape} sleep 600")
     write(repo, {".gitattributes": "f filter=slow\n", "f": "1"})

@@ -119,7 +119,7 @@ def test_a_file_that_became_a_directory(repo: Path) -> None:
     ]
 
 
-def test_w15_names_are_plain_and_current_from_a_subdirectory_too(repo: Path) -> None:
+def test_names_are_plain_and_current_from_a_subdirectory_too(repo: Path) -> None:
     odd = ["a -> b.txt", "new\nline", 'quo"te', "with space", "ü"]
     commit(repo, {"dir/f": "1\n"})
     base = tree_of(repo)
@@ -141,7 +141,7 @@ def test_w15_names_are_plain_and_current_from_a_subdirectory_too(repo: Path) -> 
     assert [snippet.file for snippet in summary.snippets] == ["a -> b.txt", "dir/f", "new\nline"]
 
 
-def test_w14_new_files_in_new_directories_have_names_and_content(repo: Path) -> None:
+def test_new_files_in_new_directories_have_names_and_content(repo: Path) -> None:
     commit(repo, {"f": "1"})
     base = tree_of(repo)
     write(repo, {"new/deep/a": "a\n", "new/b": "b\n", ".blackbird/runs/x": "x", "blackbird.plan.json": "{}"})
@@ -151,7 +151,7 @@ def test_w14_new_files_in_new_directories_have_names_and_content(repo: Path) -> 
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_w15_a_snippet_is_never_cut_inside_a_character(repo: Path, shift: int) -> None:
+def test_a_snippet_is_never_cut_inside_a_character(repo: Path, shift: int) -> None:
     base = tree_of(repo)
     write(repo, {"f": "x" * shift + "𝄞" * 1000 + "\n"})
     summary = summary_after(repo, base)

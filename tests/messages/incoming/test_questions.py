@@ -45,7 +45,7 @@ def test_the_form_at_the_end_is_a_question(message: str) -> None:
     "prose",
     ['a stray " quote', "a stray { brace", "} and ] {", '{"half": "an object', "\\", '\\"', "[[[{", '"{"'],
 )
-def test_w31_stray_characters_in_prose_do_not_hide_it(prose: str) -> None:
+def test_stray_characters_in_prose_do_not_hide_a_question(prose: str) -> None:
     assert parse_questions(f"{prose}\n{FORM}") == ASKED
     assert parse_questions(f"{prose} {FORM}") == ASKED
 
@@ -93,7 +93,7 @@ def test_the_go_form_is_read_too(message: str) -> None:
     assert parse_questions(f"Hm.\n{message}") == ASKED
 
 
-def test_w31_the_shape_of_the_real_tool_is_read() -> None:
+def test_a_question_in_the_shape_of_the_real_tool_is_read() -> None:
     options = [{"label": "a", "description": "the first"}, {"label": "b"}, {"label": "b"}]
     asked = [{"question": "Which one?", "header": "DB", "options": options, "multiSelect": False}]
     call = {"type": "tool_use", "name": "AskUserQuestion", "input": {"questions": asked}}
@@ -109,7 +109,7 @@ def test_w31_the_shape_of_the_real_tool_is_read() -> None:
         {"result": {"content": json.dumps({"result": FORM})}},
     ],
 )
-def test_w31_envelopes_are_looked_into(envelope: dict[str, Any]) -> None:
+def test_a_question_inside_an_envelope_is_found(envelope: dict[str, Any]) -> None:
     assert parse_questions(f"noise\n{json.dumps(envelope)}") == ASKED
 
 
@@ -121,7 +121,7 @@ def test_several_objects_in_a_row_ask_together() -> None:
     )
 
 
-def test_w30_every_question_has_an_id_of_its_own() -> None:
+def test_every_question_has_an_id_of_its_own() -> None:
     entries = [
         {"prompt": "1?"},
         {"id": "q1", "prompt": "2?"},

@@ -76,7 +76,7 @@ def test_ids_that_can_name_a_folder(text: str) -> None:
         ("ä" * 65, "is longer than 128 bytes"),
     ],
 )
-def test_w21_hostile_ids_are_refused_with_the_reason(text: str, fault: str) -> None:
+def test_hostile_ids_are_refused_with_the_reason(text: str, fault: str) -> None:
     assert task_id_fault(text) == fault
 
 

@@ -149,7 +149,7 @@ def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
     ],
 )
 @pytest.mark.parametrize("layer", [Layer.PROJECT, Layer.GLOBAL])
-def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
+def test_a_wrong_type_in_a_file_is_named_and_fatal(
     key: str, value: object, shown: str, kind: str, layer: Layer
 ) -> None:
     found = settings_with(key, value, layer)
@@ -189,7 +189,7 @@ def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
         ("zzzzzz", "`git blackbird config` lists every key"),
     ],
 )
-def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) -> None:
+def test_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) -> None:
     problem = the_problem(settings_with(typed, "x"))
     assert (problem.key, problem.what, problem.fatal) == (typed, "unknown key", True)
     assert problem.hint.startswith(meant)

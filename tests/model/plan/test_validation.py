@@ -136,7 +136,7 @@ def test_all_faults_come_in_one_go() -> None:
 
 @given(st.permutations(MESS))
 @settings(max_examples=50, deadline=None)
-def test_w29_the_order_of_faults_is_the_same_whatever_the_files_order(shuffled: list[Task]) -> None:
+def test_the_order_of_faults_is_the_same_whatever_the_files_order(shuffled: list[Task]) -> None:
     assert faults(*shuffled) == faults(*MESS)
 
 
