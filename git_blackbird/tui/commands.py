@@ -22,12 +22,12 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
-from git_blackbird.controller.queries.status import next_verdict
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.entities.plan import Task
@@ -112,7 +112,7 @@ class Commands:
         view = None if state is None else state.view(task)
         if view is not None and view.pending is not None and view.pending.run is not None:
             return view.pending.words
-        return None if view is None or view.to_review is None else next_verdict(view.to_review)
+        return None if view is None or view.to_review is None else label_of(view.to_review)
 
     async def _change(self, change: Callable[[Workspace], StatusChange]) -> None:
         """Change a status in a thread: another process may hold the lock of the store."""

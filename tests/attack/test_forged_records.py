@@ -66,7 +66,7 @@ def test_a_record_of_a_task_without_runs_is_history_only(trial: Trial) -> None:
 def test_one_that_is_newer_than_our_runs_lets_its_task_stand_still(trial: Trial) -> None:
     trial.command(FORGE + "forge a\n" + WORK)
     trial.expect(128, "execute", "a", "--no-input")
-    run, path = only_run(trial, "a"), copies_of(trial, "a") / f"{LATER}.json"
+    path = copies_of(trial, "a") / f"{LATER}.json"
     told = f"a stands still: {path}: run {LATER} is from elsewhere, and newer than the runs here"
     accept = f"git blackbird runs a --accept {LATER}    # takes it over"
     assert told in trial.expect(128, "decide", "a", "--approve")
@@ -76,7 +76,7 @@ def test_one_that_is_newer_than_our_runs_lets_its_task_stand_still(trial: Trial)
     assert trial.statuses() == {"a": "in_progress", "b": "todo", "c": "todo"}
     path.unlink()
     trial.command(WORK)
-    assert f"decision on run {run}" in trial.expect(0, "status")
+    assert "decision due" in trial.expect(0, "status")
     trial.expect(0, "decide", "a", "--approve")
 
 

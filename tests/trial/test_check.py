@@ -250,8 +250,8 @@ def test_ctrl_c_stops_the_check_and_the_next_execute_checks_again(trial: Trial, 
         os.write(writer, b"x")  # nobody is left to read it
     os.close(writer)
     assert trial.statuses() == {"a": "in_progress"}
-    assert "its change is to be checked" in trial.expect(0, "status")
-    assert "its change is to be checked" in trial.expect(0, "show", "a")
+    assert "check due" in trial.expect(0, "status")
+    assert "check due" in trial.expect(0, "show", "a")
     trial.configure({"check.command": "true"})
     said = trial.expect(0, "execute", "--no-input")
     assert "check of a passed (" in said

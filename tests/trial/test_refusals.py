@@ -239,7 +239,7 @@ def test_resumes_that_are_refused_leave_what_they_were_to_carry(trial: Trial) ->
     assert (code, started(trial)) == (3, ["a", "b", "a", "b"]), said
     assert "warning: claude refuses every task: The flux is out of phase" in said
     assert "a decision is due on c" in said
-    assert trial.expect(0, "status").count("change request pending") == 2
+    assert trial.expect(0, "status").count("changes requested") == 2
     trial.expect(0, "decide", "c", "--approve")
     use(trial, {"any": "works"})
     assert execute(trial)[0] == 3

@@ -47,7 +47,7 @@ def test_who_waits_for_a_person_is_overtaken_and_pays_no_round(trial: Trial) -> 
     trial.expect(3, "execute", "b", "--no-input")
     trial.expect(0, "decide", "c", "--approve")
     assert (
-        "  c  C: its change is to land\n      b lands before: it resolves a conflict in the same files\n"
+        "  c  C: to land\n      b lands before: it resolves a conflict in the same files\n"
     ) in trial.expect(0, "status")
     trial.expect(3, "execute", "c", "--no-input")
     trial.expect(0, "decide", "c", "--approve")

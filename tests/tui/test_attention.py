@@ -140,7 +140,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
             assert not one.why or lines[place + 1].strip().startswith(one.why)
         count = len(required)
         await pilot.press(*["down"] * 11)
-        await see(app, pilot, f"Action required ({count}): [a] opens decide: decision on run")
+        await see(app, pilot, f"Action required ({count}): [a] opens decide: decision due")
         await pilot.press("a")
         await see(app, pilot, "ACTION REQUIRED  your decision on decide", "1. Approve and continue")
         assert screen_text(app).count("ACTION REQUIRED") == 1
@@ -179,7 +179,7 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("end")
         for name in ("alpha", "beta", "alpha"):
-            await see(app, pilot, f"Action required (2): [a] opens {name}: decision on run")
+            await see(app, pilot, f"Action required (2): [a] opens {name}: decision due")
             await pilot.press("a")
             await see(app, pilot, f"ACTION REQUIRED  your decision on {name}", "1. Approve and continue")
             await pilot.press("escape")
@@ -187,7 +187,7 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
         await pilot.press("a")
         await see(app, pilot, "ACTION REQUIRED  your decision on beta")
         await pilot.press("2", "enter")
-        await see(app, pilot, "Action required (1): [a] opens alpha: decision on run")
+        await see(app, pilot, "Action required (1): [a] opens alpha: decision due")
         await pilot.press("a")
         await see(app, pilot, "ACTION REQUIRED  your decision on alpha")
 

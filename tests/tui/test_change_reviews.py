@@ -119,7 +119,7 @@ def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -
             await wait_for(pilot, lambda: other.poll() is not None)
         await wait_for(pilot, lambda: "no agent is at work" in screen_text(app))
         await pilot.press("t")
-        await wait_for(pilot, lambda: "its change is to be reviewed" in screen_text(app))
+        await wait_for(pilot, lambda: "reviews due" in screen_text(app))
 
     drive(reviewed, session, LARGE)
     assert runs_of(reviewed, "alpha")[-1].merged_review is None

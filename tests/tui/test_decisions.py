@@ -409,7 +409,7 @@ def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press(key)
-        await wait_for(pilot, lambda: "alpha: decision on run" in screen_text(app) and asks(app, ChoiceModal))
+        await wait_for(pilot, lambda: "alpha: decision due" in screen_text(app) and asks(app, ChoiceModal))
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert states(planned, "alpha") == [DecisionState.PENDING]
@@ -458,7 +458,7 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
-        await see(app, pilot, "Action required (1): [a] shows alpha: waiting for answers")
+        await see(app, pilot, "Action required (1): [a] shows alpha: waits for answers")
         await pilot.press("u")
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("1", "enter")

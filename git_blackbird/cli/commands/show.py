@@ -14,7 +14,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
-from git_blackbird.controller.queries.status import TaskView, next_verdict, view_task, why_failed
+from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
     check_lines,
@@ -25,6 +25,7 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import FROM_ELSEWHERE
@@ -155,14 +156,14 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
             yield reason
         yield f"    {view.pending.command}"
     elif view.to_review is not None:
-        yield next_verdict(view.to_review)
+        yield label_of(view.to_review)
         yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
         yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
         yield f"    {task_command('review show', view.task.id)}"
     elif view.task.status is Status.FAILED:
-        yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
+        yield f"failed: {clean_line(why_failed(view.history.latest) or 'no reason is recorded')}"
         yield f"    {task_command('retry', view.task.id)}"
 
 

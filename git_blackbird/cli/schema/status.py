@@ -14,7 +14,7 @@ from git_blackbird.cli.schema.base import (
     field,
     is_none,
 )
-from git_blackbird.controller.queries.attention import DueItem, decision_reason, due_groups
+from git_blackbird.controller.queries.attention import FAILED, DueItem, decision_reason, due_groups
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -109,12 +109,16 @@ class DueParentReview(View):
     steps: tuple[StepView, ...] = field("The same, and hints in prose.", "commands")
 
 
+def _why_failed(item: DueItem) -> str | None:
+    return item.why or (None if item.what == FAILED else item.what)
+
+
 class DueRetry(View):
     """A task that failed."""
 
     kind: Literal["failed"] = field("What is due.", default="failed")
     task: TaskId = field(_TASK, "task.id")
-    why: str | None = field("Why it failed.")
+    why: str | None = field("Why it failed.", using=_why_failed)
     command: str = field("The command that sets it back to todo.")
 
 

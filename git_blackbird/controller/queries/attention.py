@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
-from git_blackbird.controller.queries.status import LiveRun, StatusReport, next_verdict
+from git_blackbird.controller.queries.status import LiveRun, StatusReport
 from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import TABLE, Stage, stage_of
+from git_blackbird.model.change.stages import TABLE, Stage, label_of, stage_of
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import NO_CHANGE
+from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -62,7 +62,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem(
                 TABLE[stage_of(run)].kind,
                 task,
-                next_verdict(run),
+                label_of(run),
                 EXECUTE,
                 run.id,
                 _turn_text(overview, task),
@@ -82,8 +82,8 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for parent in overview.unreviewed
         ],
         "failed": [
-            DueItem("failed", task, FAILED, task_command("retry", task.id), why=why)
-            for task, why in overview.failed
+            DueItem("failed", task, _failed_words(run), task_command("retry", task.id), why=_error_of(run))
+            for task, run in overview.failed
         ],
         "stuck": [
             DueItem(
@@ -108,6 +108,14 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
 def _turn_text(overview: StatusReport, task: Task) -> str | None:
     first = overview.turns.get(task.id)
     return None if first is None else f"{first} lands before: it resolves a conflict in the same files"
+
+
+def _failed_words(run: Run | None) -> str:
+    return FAILED if run is None else label_of(run)
+
+
+def _error_of(run: Run | None) -> str | None:
+    return run.error if run is not None and stage_of(run) is Stage.FAILED else None
 
 
 def _pending_item(pending: PendingItem) -> DueItem:

@@ -11,9 +11,8 @@ from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_
 from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, is_half_written, stage_of
+from git_blackbird.model.change.stages import Due, Stage, due_of, is_half_written, label_of, stage_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
@@ -21,7 +20,7 @@ from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import RecordError, StaleCopy
-from git_blackbird.model.entities.run import Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.run import Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
 from git_blackbird.model.rules.attention import (
@@ -78,7 +77,6 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
 
 
 _BY_ITSELF = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.FINISH_UNDO})
-_LANDING_CUT_OFF = "its landing was interrupted"
 APPROVING = "approved: its change is being committed"
 
 
@@ -96,7 +94,7 @@ class StatusReport(NamedTuple):
     work was broken off, and that come first in one.
     ``to_review`` are runs whose change is yet to be checked or reviewed, or to land, and that nobody reviews
     now; ``turns`` are the tasks of those whose landing waits, each with the one that lands before;
-    ``failed`` leaves have the reason that their last run gives. ``hints`` are commands that get tasks on
+    ``failed`` leaves have their latest run. ``hints`` are commands that get tasks on
     which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
     be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
@@ -117,7 +115,7 @@ class StatusReport(NamedTuple):
     to_review: tuple[tuple[Task, Run], ...]
     turns: Mapping[TaskId, TaskId]
     ready: tuple[Task, ...]
-    failed: tuple[tuple[Task, str | None], ...]
+    failed: tuple[tuple[Task, Run | None], ...]
     stuck: tuple[StuckTask, ...]
     stopped: Mapping[Task, tuple[RecordError, ...]]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
@@ -160,7 +158,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         turns=dict(_turns(workspace, state)),
         ready=ready_tasks(state),
         failed=tuple(
-            (task, why_failed(state.history(task.id)))
+            (task, state.latest(task.id))
             for task in leaves
             if task.status == Status.FAILED and task.id not in asked | state.unreadable.keys()
         ),
@@ -202,15 +200,11 @@ def _stops_execute(owed: PendingItem) -> bool:
     return owed.kind is PendingKind.NEW_SESSION and not is_question
 
 
-def why_failed(history: History) -> str | None:
-    """Say why a task's last run failed, as far as its record tells."""
-    if history.latest is None:
+def why_failed(run: Run | None) -> str | None:
+    """Say why a task failed by its latest run, as far as that tells."""
+    if run is None:
         return None
-    if history.latest.undone_at is not None:
-        words, left = TABLE[Stage.UNDONE].label, clean_line(", ".join(history.latest.undo_left))
-        return f"{words}, but for {left}" if left else words
-    is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
-    return "rejected" if is_rejected else history.latest.error
+    return run.error if stage_of(run) is Stage.FAILED else label_of(run)
 
 
 def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
@@ -228,17 +222,6 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
     for run in (one.run for one in abandoned if one.run.run_type is RunType.EXECUTE):
         if run.provider_session_ref is not None and run.task_id in state.plan.tasks:
             yield run.task_id
-
-
-def next_verdict(run: Run) -> str:
-    """Say what a change waits for: the user's check comes before the reviews, and its landing last."""
-    if run.undo_begun is not None:
-        # A killed one has nothing recorded yet of what it left.
-        left = f": {clean_line(', '.join(run.undo_left))} left as it is" if run.undo_left else ""
-        return f"its {run.undo_begun} {'is half done' if left else 'was interrupted'}{left}"
-    if stage_of(run) is Stage.LANDING and run.landing_begun:
-        return _LANDING_CUT_OFF
-    return TABLE[stage_of(run)].label
 
 
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple, assert_never
 
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.run import (
@@ -16,6 +17,7 @@ from git_blackbird.model.entities.run import (
     Run,
     RunFields,
     RunStatus,
+    TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
 
@@ -79,36 +81,30 @@ _DECISIONS = (
 _AFTER_FAILURE = (*_DECISIONS, Choice.RETRY)
 
 
-def _deciding(status: Status, choices: tuple[Choice, ...] = _DECISIONS) -> Consequences:
-    return Consequences(status, Due.DECIDE, "decision", "decision on run {run}", "decide", choices)
+def _deciding(status: Status, label: str, choices: tuple[Choice, ...] = _DECISIONS) -> Consequences:
+    return Consequences(status, Due.DECIDE, "decision", label, "decide", choices)
+
+
+def _sent_back(status: Status, label: str) -> Consequences:
+    return Consequences(status, Due.CARRY_OUT_REQUEST, "change_request", label, "resume")
 
 
 TABLE: Mapping[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(
-        Status.IN_PROGRESS, Due.FINISH_UNDO, "undo", "its {undo} was interrupted"
-    ),
+    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH_UNDO, "undo", "half taken back"),
     Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "", "at work", "runs"),
-    Stage.ASKED: Consequences(Status.WAITING_USER, Due.ASK, "answers", "waiting for answers", "resume"),
+    Stage.ASKED: Consequences(Status.WAITING_USER, Due.ASK, "answers", "waits for answers", "resume"),
     Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "paused", "resume"),
-    Stage.CHECKING: Consequences(
-        Status.IN_PROGRESS, Due.CHECK, "change_review", "its change is to be checked"
-    ),
-    Stage.REVIEWING: Consequences(
-        Status.IN_PROGRESS, Due.REVIEW, "change_review", "its change is to be reviewed"
-    ),
-    Stage.SENT_BACK: Consequences(
-        Status.WAITING_USER, Due.CARRY_OUT_REQUEST, "change_request", "change request pending", "resume"
-    ),
-    Stage.SENT_BACK_AFTER_FAILURE: Consequences(
-        Status.FAILED, Due.CARRY_OUT_REQUEST, "change_request", "change request pending", "resume"
-    ),
-    Stage.BLOCKED: _deciding(Status.WAITING_USER),
-    Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER),
-    Stage.DECIDING: _deciding(Status.WAITING_USER),
-    Stage.DECIDING_FAILURE: _deciding(Status.FAILED, _AFTER_FAILURE),
-    Stage.UNDONE: Consequences(Status.FAILED, None, "failed", "its change was taken back", "retry"),
+    Stage.CHECKING: Consequences(Status.IN_PROGRESS, Due.CHECK, "change_review", "check due"),
+    Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, "change_review", "reviews due"),
+    Stage.SENT_BACK: _sent_back(Status.WAITING_USER, "changes requested"),
+    Stage.SENT_BACK_AFTER_FAILURE: _sent_back(Status.FAILED, "failed: changes requested"),
+    Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land"),
+    Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed"),
+    Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
+    Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _AFTER_FAILURE),
+    Stage.UNDONE: Consequences(Status.FAILED, None, "failed", "taken back", "retry"),
     Stage.REJECTED: Consequences(Status.FAILED, None, "failed", "rejected", "retry"),
-    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "landing", "its change is to land"),
+    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "landing", "to land"),
     Stage.DONE: Consequences(Status.DONE, None, "", "done"),
     Stage.FAILED: Consequences(Status.FAILED, None, "failed", "failed", "retry"),
 }
@@ -184,6 +180,25 @@ _OPEN = frozenset(stage for stage, row in TABLE.items() if row.due is not None) 
 def status_of(run: Run) -> Status:
     """Return the plan status of a leaf whose newest run this is."""
     return TABLE[stage_of(run)].status
+
+
+def label_of(run: Run) -> str:
+    """Return the label of the stage of a newest run, with what its record adds to it."""
+    stage, left = stage_of(run), clean_line(", ".join(run.undo_left))
+    label = TABLE[stage].label
+    match stage:
+        case Stage.HALF_UNDONE:
+            way = label if run.undo_begun == "undo" else "half brought back"
+            # A killed one has nothing recorded yet of what it left.
+            return f"{way}: {left} left as it is" if left else way
+        case Stage.UNDONE:
+            return f"{label}, but for {left}" if left else label
+        case Stage.LANDING if run.landing_begun:
+            return "half landed"
+        case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
+            return f"{label}: worker {clean_line(run.worker or '')} was lost"
+        case _:
+            return label
 
 
 def due_of(run: Run) -> Due | None:

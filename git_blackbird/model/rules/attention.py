@@ -5,8 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import TABLE, Due, stage_of
+from git_blackbird.model.change.stages import TABLE, Due, label_of, stage_of
 from git_blackbird.model.entities.cli_hints import (
     answers_blank,
     decide_run_command,
@@ -81,12 +80,7 @@ class PendingItem(NamedTuple):
     @property
     def words(self) -> str:
         """What waits, in a few words."""
-        lost = self.run is not None and self.run.terminal_reason is TerminalReason.WORKER_LOST
-        if self.kind is PendingKind.PAUSED and self.run is not None and lost:
-            return f"paused: worker {clean_line(self.run.worker or '')} was lost"
-        if self.run is None or self.kind in _WORDS:
-            return _WORDS[self.kind]
-        return TABLE[stage_of(self.run)].label.format(run=self.run_id)
+        return _WORDS[self.kind] if self.run is None or self.kind in _WORDS else label_of(self.run)
 
     @property
     def run_id(self) -> RunId | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
-from git_blackbird.controller.queries.status import TaskView, next_verdict
+from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import (
     format_cost,
@@ -17,6 +17,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
+from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import elsewhere_lines
@@ -76,7 +77,7 @@ def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
         yield from _steps(view, item.command)
     if view.to_review is not None and view.pending is None:
-        yield from bulleted([next_verdict(view.to_review)], Style.WARNING)
+        yield from bulleted([label_of(view.to_review)], Style.WARNING)
         yield from _steps(view, EXECUTE)
     elif view.unreviewed is not None and view.pending is None:
         if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:

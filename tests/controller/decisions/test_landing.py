@@ -19,11 +19,11 @@ from git_blackbird.controller.decisions.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.attention import decision_reason
-from git_blackbird.controller.queries.status import build_overview, next_verdict
+from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.check import CheckOutcome
 from git_blackbird.model.entities.decision import Choice, Decision
@@ -607,7 +607,7 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     assert (demo / "x.txt").read_text() == "both\n"
     second = person.checkpoints[1]
     assert second.run.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
-    assert second.preselected is Choice.REQUEST_CHANGES
+    assert second.preselected is None
 
 
 def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
@@ -796,11 +796,11 @@ def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -
     commit(demo, {"b.txt": LINES})
     put_plan(demo, leaf("a", "append a.txt more\nappend b.txt more"))
     execute(demo)
-    for act, command, left in ((undo_task, "undo", 0), (redo_task, "redo", 2)):
+    for act, label, left in ((undo_task, "half taken back", 0), (redo_task, "half brought back", 2)):
         killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
         assert any(last(demo, "a").undo_begun is not None for _ in killed)
         report = build_overview(open_at(demo))
-        assert [next_verdict(run) for _, run in report.to_review] == [f"its {command} was interrupted"]
+        assert [label_of(run) for _, run in report.to_review] == [label]
         assert execute(demo).reason is StopReason.COMPLETED
         assert len(git(demo, "status", "--short").splitlines()) == left
         assert last(demo, "a").undo_begun is None

@@ -4,8 +4,8 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-from git_blackbird.controller.queries.status import next_verdict, why_failed
 from git_blackbird.model.change.choices import choices_for
+from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import pending_items
@@ -32,10 +32,10 @@ def outcome(run: Run) -> str:
     choices = choices_for(run, was_requested=False) if run.is_pending else ()
     numbers = " ".join(f"{number} {spec.choice}" for number, spec in enumerate(choices, 1))
     owed = [f"{item.words}; {item.command}" for item in pending_items(state)]
-    if isinstance(action, CheckChange | ReviewChange | LandChange | FinishUndo):
-        owed = [next_verdict(run)]
-    elif leaf.status is Status.FAILED and not owed:
-        owed = [why_failed(state.history(leaf.id)) or "no reason"]
+    if isinstance(action, CheckChange | ReviewChange | LandChange | FinishUndo) or (
+        leaf.status is Status.FAILED and not owed
+    ):
+        owed = [label_of(run)]
     return " | ".join((leaf.status.value, type(action).__name__, numbers or "-", *(owed or ["-"])))
 
 
