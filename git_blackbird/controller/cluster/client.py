@@ -171,7 +171,8 @@ def _hint_for(error: Exception, address: str) -> str | None:
 
 def _reason_of(error: BaseException) -> str:
     """Return what was wrong at first, without where in Dask that was."""
-    while error.__cause__ is not None:
+    # A try that its time ran out for was cancelled, which is no reason.
+    while error.__cause__ is not None and not isinstance(error.__cause__, asyncio.CancelledError):
         error = error.__cause__
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
