@@ -151,15 +151,13 @@ def _stage_of_ended(run: Run) -> Stage:  # noqa: PLR0911  # a row of the table f
 
 
 def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
-    if not has_succeeded:
-        return Stage.DECIDING_FAILURE
     match run.landing:
         case LandingState.BLOCKED:
             return Stage.BLOCKED
         case LandingState.LANDED:
             return Stage.NOT_COMMITTED
         case LandingState.DUE | None:
-            return Stage.DECIDING
+            return Stage.DECIDING if has_succeeded else Stage.DECIDING_FAILURE
         case _:
             assert_never(run.landing)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.run import Question, Run, RunStatus, RunType
+from git_blackbird.model.entities.run import LandingState, Question, Run, RunStatus, RunType
 
 
 class CallOptions(NamedTuple):
@@ -221,7 +221,8 @@ def decide_run_command(run: Run) -> TaskCommand:
     """
     if run.run_type is RunType.MANUAL:
         return task_command("decide", run.task_id, " --approve", remark="or --reject")
-    if run.status is RunStatus.FAILED:
+    # One that was accepted before, and could not land, is not retried.
+    if run.status is RunStatus.FAILED and run.landing in {None, LandingState.DUE}:
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
         return task_command("restart", run.task_id, remark=f"or {others}")
     others = "or --request-changes -m TEXT, or --reject"
