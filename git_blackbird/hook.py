@@ -60,9 +60,9 @@ def _run_git(*args: str) -> str:
 
 def _hand_over(name: str) -> None:
     """Load the program and let it record the commits."""
+    from git_blackbird.controller.change.work.manual_commits import record_or_defer  # only now needed
     from git_blackbird.controller.core.environment import system_environment
     from git_blackbird.controller.core.workspace import open_workspace
-    from git_blackbird.controller.runs.manual_commits import record_or_defer  # only now needed
     from git_blackbird.errors import BlackbirdError
 
     try:

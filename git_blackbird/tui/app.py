@@ -15,8 +15,8 @@ from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 
+from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_next_steps

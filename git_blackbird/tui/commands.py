@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from itertools import chain
 
+from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
-from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
-from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     dismiss_review,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.driver import Driver
 from textual.notifications import SeverityLevel
 
+from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, RequestError, error_notes
 from git_blackbird.model.base.ids import TaskId

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from git_blackbird.controller.decisions.approval_commit import COMMITTING
+from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.context import AppContext, Prepare

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import RenderableType
 from textual.worker import WorkerFailed
 
+from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.model.base.sanitize import clean_line

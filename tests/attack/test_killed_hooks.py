@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.runs.manual_commits import record_or_defer
+from git_blackbird.controller.change.work.manual_commits import record_or_defer
 from git_blackbird.git.hooks.task_commits import BISECT, PREFIX
 from tests import preloaded
 from tests.controller.killing import STRIDE, run_killed

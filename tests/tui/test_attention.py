@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.decision import Decision

@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp

@@ -7,7 +7,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import render_table
+from git_blackbird.controller.change.export import create_task_branch, restore_run
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.decisions.export import create_task_branch, restore_run
-from git_blackbird.controller.runs.places import (
+from git_blackbird.controller.place.places import (
     PlaceOfTask,
     Pruned,
     find_place,
     list_places,
     prune_places,
 )
-from git_blackbird.controller.runs.worktrees import kept_text
+from git_blackbird.controller.place.worktrees import kept_text
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import format_seconds, render_bytes, render_path
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls

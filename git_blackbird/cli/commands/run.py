@@ -22,14 +22,14 @@ from git_blackbird.cli.render.stops import (
 )
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
+from git_blackbird.controller.change.decide.checkpoint import find_pending
+from git_blackbird.controller.change.decide.edited_request import edit_request
+from git_blackbird.controller.change.decide.foreign import take_over_waiting
+from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.decisions.checkpoint import find_pending
-from git_blackbird.controller.decisions.edited_request import edit_request
-from git_blackbird.controller.decisions.foreign import take_over_waiting
-from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.decisions.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,

@@ -181,7 +181,7 @@ def _settle_foreign(
     call: CommandContext, workspace: Workspace, task_id: str | None, chosen: "_Foreign"
 ) -> ExitCode:
     # Readers write nothing.
-    from git_blackbird.controller.decisions import foreign
+    from git_blackbird.controller.change.decide import foreign
 
     if chosen.everything:
         taken = foreign.accept_all_foreign(workspace)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.cli.render.tables import bounded, render_table
-from git_blackbird.controller.decisions.record import DecisionResult
+from git_blackbird.controller.change.decide.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps

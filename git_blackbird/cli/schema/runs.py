@@ -19,9 +19,9 @@ from git_blackbird.cli.schema.base import (
 )
 from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import DueParentReview
-from git_blackbird.controller.decisions.export import RestoreResult
+from git_blackbird.controller.change.export import RestoreResult
+from git_blackbird.controller.place.places import PlaceState
 from git_blackbird.controller.queries.status import TaskView
-from git_blackbird.controller.runs.places import PlaceState
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import KeptPath, Summary

@@ -12,6 +12,7 @@ from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import OutputParser
+from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, log_paths
 from git_blackbird.controller.cluster.connection import Connection
 from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.controller.cluster.ordering import NotSentError, send_base, submit
@@ -21,7 +22,6 @@ from git_blackbird.controller.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, log_paths
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress

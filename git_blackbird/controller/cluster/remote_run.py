@@ -14,6 +14,8 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
+from git_blackbird.controller.change.work.agent_process import scratch_dir
+from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.cluster.fence import FencedError, claim
 from git_blackbird.controller.cluster.orders import (
     RunEnd,
@@ -29,9 +31,8 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.runs.agent_process import scratch_dir
-from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slots, set_up_worktree
+from git_blackbird.controller.place.slots import Slots
+from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, head, start_repository, without_git_env

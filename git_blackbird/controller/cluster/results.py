@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Collection
 
+from git_blackbird.controller.change.work.agent_process import log_bytes, log_paths
 from git_blackbird.controller.cluster.orders import RunEnd, RunRefs, read_end, signature
 from git_blackbird.controller.cluster.remote_run import (
     END,
@@ -13,7 +14,6 @@ from git_blackbird.controller.cluster.remote_run import (
     STDOUT,
 )
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import log_bytes, log_paths
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects

@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, follow_agent, started
+from git_blackbird.controller.change.work.finish import close_run
+from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.cluster.client import Cluster
 from git_blackbird.controller.cluster.follow import RemoteRun
 from git_blackbird.controller.cluster.orders import ALL_REFS, RunRefs
@@ -13,10 +16,7 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.agent_process import AgentStart, RunContext, follow_agent, started
-from git_blackbird.controller.runs.finish import close_run
-from git_blackbird.controller.runs.instructions import recorded_assignment
-from git_blackbird.controller.runs.worktrees import reopen_place
+from git_blackbird.controller.place.worktrees import reopen_place
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import delete_here, fetch_checked, list_refs, push

@@ -6,8 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from git_blackbird.agents.configuration import KEYS
+from git_blackbird.controller.change.work.guard import follow_own_change
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.guard import follow_own_change
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
 from git_blackbird.model.config.keys import Key, Value

@@ -4,7 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
+from git_blackbird.controller.change.decide.record import record_decision, require_requestable
+from git_blackbird.controller.change.review.review import reopen_reviews, require_change
 from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.instructions import (
+    Instruction,
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+)
+from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import (
     find_agent_for_run,
     offering,
@@ -16,21 +27,10 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, require_
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.decisions.checkpoint import why_not_resumable
-from git_blackbird.controller.decisions.record import record_decision, require_requestable
 from git_blackbird.controller.engine.actions.run_tasks import only_answers
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
-from git_blackbird.controller.reviews.change import reopen_reviews, require_change
 from git_blackbird.controller.reviews.parent import require_children_done
-from git_blackbird.controller.runs.instructions import (
-    Instruction,
-    Restart,
-    order_answers,
-    order_changes,
-    order_continue,
-)
-from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.git.core.config import git_identity
 from git_blackbird.git.worktree.merging import require_merge_tree

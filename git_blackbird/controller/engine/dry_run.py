@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
+from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.actions.run_tasks import paused_stop
 from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
-from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState

@@ -12,6 +12,13 @@ from typing import Any, TypeVar
 
 from git_blackbird import trace
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.change.check.slots import CheckSlots
+from git_blackbird.controller.change.commit.approval import warn_uncommitted
+from git_blackbird.controller.change.work.agent_process import OtherMachines, RunContext
+from git_blackbird.controller.change.work.finish import count_as_failure
+from git_blackbird.controller.change.work.instructions import Instruction
+from git_blackbird.controller.change.work.task_run import name_left_out, run_task
+from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.core.agents import (
     chosen_agent,
     find_agent_for_run,
@@ -28,7 +35,6 @@ from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.empty_starts import EmptyStarts
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
@@ -38,14 +44,9 @@ from git_blackbird.controller.engine.stops import (
     refused_session_text,
     undelivered_stop,
 )
-from git_blackbird.controller.runs.agent_process import OtherMachines, RunContext
-from git_blackbird.controller.runs.check_slots import CheckSlots
-from git_blackbird.controller.runs.finish import count_as_failure
-from git_blackbird.controller.runs.instructions import Instruction
-from git_blackbird.controller.runs.missing_files import name_missing_files
-from git_blackbird.controller.runs.task_run import name_left_out, run_task
-from git_blackbird.controller.runs.worktree_setup import SetUp, SetupError, Slot, Slots, set_up_worktree
-from git_blackbird.controller.runs.worktrees import open_place
+from git_blackbird.controller.place.missing_files import name_missing_files
+from git_blackbird.controller.place.slots import Slot, Slots
+from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId

@@ -7,6 +7,9 @@ from functools import partial
 from typing import assert_never
 
 from git_blackbird import trace
+from git_blackbird.controller.change.land.turns import waits_for
+from git_blackbird.controller.change.work.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.change.work.instructions import Instruction, Restart
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -40,10 +43,7 @@ from git_blackbird.controller.engine.stops import (
     parent_review_stop,
     unreadable_stop,
 )
-from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
-from git_blackbird.controller.runs.instructions import Instruction, Restart
-from git_blackbird.controller.runs.places import remove_landed
-from git_blackbird.controller.runs.turns import waits_for
+from git_blackbird.controller.place.places import remove_landed
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId

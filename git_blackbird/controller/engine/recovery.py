@@ -9,25 +9,30 @@ from pathlib import Path
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
-from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
-from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
-from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.approval_commit import recover_approval
-from git_blackbird.controller.runs.agent_process import keep_left_logs, log_bytes, log_paths, remove_litter
-from git_blackbird.controller.runs.finish import (
+from git_blackbird.controller.change.commit.approval import recover_approval
+from git_blackbird.controller.change.work.agent_process import (
+    keep_left_logs,
+    log_bytes,
+    log_paths,
+    remove_litter,
+)
+from git_blackbird.controller.change.work.finish import (
     not_kept,
     save_finished_run,
     session_to_resume,
     snapshot_and_summarize,
     tail_of,
 )
-from git_blackbird.controller.runs.guard import forget_config, settle_plan, stale_texts, stop_tracking
-from git_blackbird.controller.runs.instructions import recorded_assignment
-from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
-from git_blackbird.controller.runs.task_run import require_recorded
-from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.controller.change.work.guard import forget_config, settle_plan, stale_texts, stop_tracking
+from git_blackbird.controller.change.work.instructions import recorded_assignment
+from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
+from git_blackbird.controller.change.work.task_run import require_recorded
+from git_blackbird.controller.core.agents import find_agent_for_run
+from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused

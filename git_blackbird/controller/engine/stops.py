@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import go_on_without
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId

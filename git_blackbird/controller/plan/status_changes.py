@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from git_blackbird.controller.change.work.manual_commits import deferred_recorded
 from git_blackbird.controller.core.guards import require_not_busy, require_readable, require_whole
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command

@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.unresolved import unresolved_paths
-from git_blackbird.controller.runs.worktrees import place_of
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.unresolved import unresolved_paths
+from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.merging import merge_trees

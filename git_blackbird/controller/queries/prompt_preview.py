@@ -5,9 +5,7 @@ from typing import Any
 
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
-from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.instructions import (
+from git_blackbird.controller.change.work.instructions import (
     Instruction,
     ProjectOverview,
     load_project_overview,
@@ -16,6 +14,8 @@ from git_blackbird.controller.runs.instructions import (
     order_continue,
     order_start,
 )
+from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunStatus

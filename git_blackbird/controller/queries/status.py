@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from git_blackbird.controller.change.land.turns import waits_for
 from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
-from git_blackbird.controller.runs.turns import waits_for
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.messages import PendingMessages

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.agents.protocol import OutputParser
+from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.runs import saved_outputs, until_closed
-from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run

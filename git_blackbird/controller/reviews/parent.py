@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.process.launch import ProcessResult
-from git_blackbird.controller.change.trees import made_together
-from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
-from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.reviews.reviewer import (
+from git_blackbird.controller.change.review.reviewer import (
     ReviewerRequest,
     changed_text,
     classify_answer,
     reviewed_worktree,
     run_reviewer,
 )
-from git_blackbird.controller.runs.agent_process import RunContext, keep_logs, open_run
-from git_blackbird.controller.runs.changes import snapshot
-from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.guard import agent_ended, remember_config, watch_agent
+from git_blackbird.controller.change.trees import made_together
+from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
+from git_blackbird.controller.change.work.finish import completion_fields
+from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.review_answer import (
     ParentVerdict,

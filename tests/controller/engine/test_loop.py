@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,

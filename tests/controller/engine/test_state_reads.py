@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 
-from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.engine.recovery import look_again
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.composing import compose_trees

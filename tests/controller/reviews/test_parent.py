@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.core.workspace import hold_controller
-from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     dismiss_review,

@@ -1,6 +1,6 @@
 """Half-done work, requests that cannot be delivered, and approve and continue, on the screen."""
 
-from tests.controller.runs.test_unfinished_runs import (
+from tests.controller.change.work.test_unfinished_runs import (
     repo,
     requested,
     stopping,

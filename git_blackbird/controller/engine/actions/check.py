@@ -4,19 +4,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.controller.change.check.programs import UserCommand
+from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE
+from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.agent_process import scratch_dir
+from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop
-from git_blackbird.controller.runs.agent_process import scratch_dir
-from git_blackbird.controller.runs.check_slots import IN_CHECK_VARIABLE
-from git_blackbird.controller.runs.programs import UserCommand
-from git_blackbird.controller.runs.worktree_setup import SetupError
-from git_blackbird.controller.runs.worktrees import bring_submodules
+from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole

@@ -3,19 +3,19 @@
 from dataclasses import replace
 
 from git_blackbird import trace
+from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
+from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
+from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
+from git_blackbird.controller.change.review.review import reopen_reviews
+from git_blackbird.controller.change.work.instructions import Restart
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
-from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.decisions.record import UnresolvedError, record_decision
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import left_stop
-from git_blackbird.controller.reviews.change import reopen_reviews
-from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines

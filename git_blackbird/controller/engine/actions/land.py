@@ -3,10 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from git_blackbird.controller.core.ui import inform
-from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.landing import (
+from git_blackbird.controller.change.land.landing import (
     AGAIN,
     UNSTEADY,
     ChangeGoneError,
@@ -22,7 +19,7 @@ from git_blackbird.controller.decisions.landing import (
     take_back,
     take_missing_snapshot,
 )
-from git_blackbird.controller.decisions.sent_back import (
+from git_blackbird.controller.change.land.sent_back import (
     NO_FACTS,
     block,
     check_reason,
@@ -30,6 +27,9 @@ from git_blackbird.controller.decisions.sent_back import (
     send_back,
     unresolved_reason,
 )
+from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.check import run_check
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import interrupted_stop

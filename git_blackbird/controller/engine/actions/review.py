@@ -4,12 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from git_blackbird.controller.core.agents import model_of, offering, require_reviewer
-from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
-from git_blackbird.controller.reviews.change import (
+from git_blackbird.controller.change.review.review import (
     ChangeReviewRequest,
     change_review_request,
     run_reviewers,
@@ -17,9 +12,14 @@ from git_blackbird.controller.reviews.change import (
     skip_reviews,
     task_changed,
 )
+from git_blackbird.controller.change.work.agent_process import RunContext
+from git_blackbird.controller.core.agents import model_of, offering, require_reviewer
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
+from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
-from git_blackbird.controller.runs.agent_process import RunContext
-from git_blackbird.controller.runs.worktrees import open_place
 from git_blackbird.model.entities.cli_hints import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from git_blackbird.controller.change.review.review import ask_instead
 from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.instructions import (
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+    order_start,
+)
+from git_blackbird.controller.change.work.task_run import StaleTaskError
+from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import chosen_agent, offering, start_without
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
@@ -13,16 +23,6 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.engine.stops import interrupted_stop, undeliverable_stop
 from git_blackbird.controller.plan.status_changes import reset_task
-from git_blackbird.controller.reviews.change import ask_instead
-from git_blackbird.controller.runs.instructions import (
-    Restart,
-    order_answers,
-    order_changes,
-    order_continue,
-    order_start,
-)
-from git_blackbird.controller.runs.task_run import StaleTaskError
-from git_blackbird.controller.runs.worktree_setup import SetupError
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import (

@@ -1,8 +1,8 @@
 """Complete an undo or a redo that was interrupted."""
 
+from git_blackbird.controller.change.undo import complete_undo
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
-from git_blackbird.controller.decisions.undo import complete_undo
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import task_command

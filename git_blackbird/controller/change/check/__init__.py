@@ -1,0 +1,1 @@
+"""Run the user's check on a change."""

@@ -1,0 +1,91 @@
+"""Run a shell command of the user's, such as the check, as agents are run."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.environment import without_outer_session
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.logs import LogFiles, cut_saved
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
+from git_blackbird.controller.change.work.agent_process import log_bytes
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import AgentResult, Progress
+
+# Both streams in one, in the order in which they are printed.
+_JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'
+_NOT_STARTED = {126: "the command cannot be executed", 127: "a program of the command was not found"}
+
+
+@dataclass(frozen=True)
+class UserCommand:
+    """A command, the folder that it works in, where its output goes, and how long it may take.
+
+    ``scratch`` is its private folder, as ``scratch_dir`` makes it for ``mark``, by which its processes are
+    found. The folder of ``log`` is there. ``limit`` is the name of the key with the time.
+    """
+
+    task_id: TaskId
+    mark: str
+    text: str
+    cwd: Path
+    scratch: Path
+    log: Path
+    limit: str
+    seconds: int
+    variables: Mapping[str, str]
+
+    async def run(self, workspace: Workspace, hurry: asyncio.Event) -> ProcessResult:
+        """Run it to its end; cancelling stops it, and the end says so. Raises as ``spawn_gated``."""
+        # One that a killed command of ours left is found by the folder in its environment.
+        await run_in_thread(lambda: signals.kill_orphans({}, self.mark, grace_seconds=0))
+        self.log.unlink(missing_ok=True)
+        child = spawn_gated(
+            LaunchSpec(("/bin/sh", "-c", _JOINED, "command", self.text), b""),
+            cwd=self.cwd,
+            environ=self._environ(workspace),
+            logs=LogFiles(self.log, self.scratch / "errors.log", log_bytes(workspace)),
+            work_dir=self.scratch,
+        )
+        child.run_id = self.mark
+        child.open_gate()
+        ended = await child.follow(
+            _AnyOutput(),
+            Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds),
+            on_progress=lambda _: None,
+            on_output=None,
+            hurry=hurry,
+        )
+        cut_saved(self.log, log_bytes(workspace))
+        return ended
+
+    def _environ(self, workspace: Workspace) -> Mapping[str, str]:
+        environ = without_outer_session(workspace.repo.environ)
+        environ.pop(RUN_ID_VARIABLE, None)
+        tmp = str(self.scratch / TMP_FOLDER)
+        return {**environ, TASK_ID_VARIABLE: self.task_id, "TMPDIR": tmp, **self.variables}
+
+    def why_broken(self, ended: ProcessResult) -> str | None:
+        """Say why its end says nothing of what it was to do; None where it ran to its end."""
+        if ended.cause is not ExitCause.EXITED:
+            return f"it was not done after {self.seconds} s ({self.limit})"
+        if ended.exit_code is None or ended.exit_code in _NOT_STARTED:
+            return _NOT_STARTED.get(ended.exit_code or 0, "how it ended is not known")
+        return None
+
+
+class _AnyOutput:
+    """The parser of a program whose exit code says everything."""
+
+    needs_all = False
+    remaining_work = None
+
+    def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
+        return ()
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the Protocol's
+        return AgentResult(succeeded=exit_code == 0)

@@ -1,0 +1,1 @@
+"""Commit a change when it is approved, and in which order."""

@@ -1,0 +1,1 @@
+"""Decisions on a change: the checkpoint, what is recorded, what is taken over."""

@@ -1,0 +1,330 @@
+"""The checkpoint as a value: the *change* a decision is about, and whether the worktree still shows it."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.controller.change.commit.approval import preview_commit
+from git_blackbird.controller.change.trees import change_of, made_together
+from git_blackbird.controller.core.agents import find_agent_for_run
+from git_blackbird.controller.core.guards import require_usable
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.task_edits import TaskEdits, find_edits
+from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
+from git_blackbird.git.worktree.composing import compose
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.format import counted, switched_lines
+from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.patch.comments import is_taken_up, moved_along
+from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.change.change import (
+    Change,
+    RequestedChange,
+    contributions_since,
+    count_rounds,
+    total_cost,
+)
+from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.entities.agent_io import agent_in_text
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
+from git_blackbird.model.rules.reviews import (
+    ReviewFollowUp,
+    merged_or_none,
+    missing_texts,
+    next_after,
+    reviews_about,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
+
+_CLEARED = "the reviews approve the change, and this call stops after each task"
+
+
+def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Run) -> Checkpoint:
+    """Put together what a person needs for the decision on ``run``.
+
+    What cannot be found out is left away and never stops the decision: the summary then says that it is
+    minimal.
+    """
+    runs = workspace.runs_to_decide(state.history(task.id))
+    pair, summary = change_of(workspace, state, task.id)
+    worktree = None if pair is None or run.worktree is not None else worktree_tree(workspace, pair)
+    merged, edits = merged_or_none(run), _edits(workspace, run)
+    if edits is not None:
+        pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
+    return Checkpoint(
+        task=task,
+        run=run,
+        summary=summary,
+        pair=pair,
+        moved=diverged_in(workspace, pair, worktree),
+        edited=() if edits is None else edits.paths,
+        conflict=_conflict(workspace, run, pair),
+        both_added=_both_added(workspace, run),
+        worktree=workspace.worktree_of(run),
+        runs=len(runs),
+        round_number=count_rounds(runs),
+        cost_usd=total_cost(runs),
+        request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
+        commit=None if run.worktree else preview_commit(workspace, state, pair, worktree, runs),
+        merged=merged,
+        suggested_request=render_suggestion(run, merged),
+        reasons=escalation_reasons(workspace, state.history(task.id), run),
+        options=workspace.call_options,
+        since_request=_since_request(workspace, state, run),
+        other_branch=other_branch(workspace, run),
+        behind=sum(due.run.id != run.id for due in pending_decisions(state)),
+    )
+
+
+def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+    try:
+        return find_edits(workspace, run)
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # As with a snapshot of the user's worktree: who approves is told.
+        return None
+
+
+def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | None:
+    """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
+    if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
+        return None
+    return unresolved_text(unresolved_paths(workspace, run, pair))
+
+
+def _both_added(workspace: Workspace, run: Run) -> Summary | None:
+    """Show what a change adds where the user's worktree has additions too; None where nobody is asked."""
+    base, head = (run.landing_trees or {}).get("base"), (run.landing_trees or {}).get("head")
+    if stage_of(run) is not Stage.BLOCKED or not run.landing_additions or base is None or head is None:
+        return None
+    repo, pair = workspace.repo, TreePair(base, head)
+    try:
+        others = [
+            path
+            for path in changed_paths(repo, pair)
+            if path.decode(errors="replace") not in run.landing_additions
+        ]
+        return summarize(repo, Carrier(repo, HIDDEN).without(pair, others))
+    except BlackbirdError as error:
+        return Summary(files=run.landing_additions, minimal=error.message)
+
+
+def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
+    branch = run.branch if run.worktree is None else run.home_branch
+    if branch is None:
+        return None
+    now = head(workspace.home).branch
+    left_on = branch if run.worktree is not None else run.end_branch or branch
+    if now != left_on:
+        return OtherBranch(left_on, now)
+    return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
+
+
+def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
+    """Put together the checkpoint of a task on which a decision is due, as plan and records are now.
+
+    Raises RequestError when none is due.
+    """
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    return build_checkpoint(workspace, state, task, find_pending(state, task.id, None))
+
+
+def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run on which a decision is due.
+
+    Raises RequestError when there is none, or another than ``run_id``, UnreadableRecordError.
+    """
+    require_usable(task_id, state.history(task_id))
+    run = state.history(task_id).latest
+    if run is not None and run_id is not None and run.id != run_id:
+        raise RequestError(
+            f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
+            hint="`git blackbird status` shows what is due",
+        )
+    if run is None or not run.is_pending:
+        decision = run.decision_state if run is not None else None
+        decided = f" (run {run.id} is {decision.value})" if run is not None and decision is not None else ""
+        raise RequestError(
+            f"no decision is pending on {task_id}{decided}", hint="`git blackbird status` shows what is due"
+        )
+    return run
+
+
+def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, commits: bool) -> Run:
+    """Return the run that an approval is about: one on which a decision is due, or one that failed.
+
+    Where an approval ``commits``, also one that is done without it. Raises RequestError as
+    ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    if run is None or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
+    is_done = commits and state.plan.tasks[task_id].status is Status.DONE and stage_of(run) is Stage.DONE
+    return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
+
+
+def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run whose change is to be rejected and taken back: one with a decision due, or landed.
+
+    Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    is_there = run is not None and run.landing_pair is not None and run.undone_at is None
+    if run is None or not is_there or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    return run
+
+
+def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
+    if not run.is_pending:
+        return ()
+    if run.no_change:
+        return (NO_CHANGE,)
+    if stage_of(run) is Stage.BLOCKED:
+        return (f"it {run.landing_words}: {run.landing_reason}",)
+    if stage_of(run) is Stage.NOT_COMMITTED and run.landing_reason is not None:
+        return (run.landing_reason,)
+    reasons = (
+        *_check_reasons(workspace, history, run),
+        *_review_reasons(workspace, history, run),
+        *_branch_reasons(run),
+    )
+    # That nothing else speaks against it is a reason only where nothing does.
+    return tuple(reason for reason in reasons if reason != _CLEARED) or reasons
+
+
+def _branch_reasons(run: Run) -> tuple[str, ...]:
+    switched = None if run.review_summary is None else run.review_summary.switched
+    return () if switched is None or not switched.is_doubtful else ("; ".join(switched_lines(switched)),)
+
+
+def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
+    follow_up = after_check(run.check, workspace.config.check.mode)
+    if follow_up is CheckFollowUp.ASK and run.check is not None:
+        yield why_asked(run.check)
+    if follow_up is not CheckFollowUp.FIX:
+        return
+    sent = Change.of(history).count_sent_back(BY_CHECK)
+    if sent >= workspace.config.check.max_rounds:
+        yield f"the check still fails after {counted(sent, 'change request')} (check.maxRounds)"
+    elif (obstacle := why_not_resumable(workspace, history, run)) is not None:
+        yield f"cannot request fixes: {obstacle}"
+
+
+def _review_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    merged = merged_or_none(run)
+    most, number = workspace.config.reviews.max_iterations, run.review_round or 1
+    if merged is None:
+        return ()
+    if merged.missing:
+        return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
+    if next_after(merged, round_number=number, max_rounds=number) is ReviewFollowUp.PROCEED:
+        return (_CLEARED,)
+    if number >= most:
+        return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
+    obstacle = why_not_resumable(workspace, history, run)
+    return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
+
+
+def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
+    requests = Change.of(state.history(run.task_id)).requests
+    if not requests:
+        return None
+    outcomes, last = _outcomes(workspace, requests), requests[-1]
+    # Of a run without a snapshot, nothing is known.
+    if run.worktree is not None and len(found := contributions_since(last.runs)) == 1:
+        alone = found[0].trees
+        return SinceRequest(last.text, summarize(workspace.repo, alone), alone, outcomes)
+    pair, summary = made_together(workspace, state, run, last.runs)
+    return SinceRequest(last.text, summary, pair, outcomes)
+
+
+def _outcomes(workspace: Workspace, requests: Sequence[RequestedChange]) -> tuple[CommentOutcome, ...]:
+    """Tell which comments of all requests were taken up; nothing of those for which that is not known.
+
+    A comment is given up for a later one on a line of it.
+    """
+    outcomes: tuple[CommentOutcome, ...] = ()
+    for request in requests:
+        kept = (outcome for outcome in outcomes if not any(map(outcome.comment.overlaps, request.comments)))
+        outcomes = (*kept, *(CommentOutcome(comment, is_taken_up=False) for comment in request.comments))
+        since = _patch_since(workspace, request) if outcomes else None
+        outcomes = () if since is None else tuple(_followed(since, outcome) for outcome in outcomes)
+    return outcomes
+
+
+def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
+    """Tell what became of a comment by what was done since; or where its lines are now."""
+    comment = outcome.comment
+    if outcome.is_taken_up or is_taken_up(since, comment):
+        return CommentOutcome(comment, is_taken_up=True)
+    return CommentOutcome(moved_along(since, comment), is_taken_up=False)
+
+
+def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None:
+    """Return what was done after a request, until the next one; None where that is not known."""
+    try:
+        found = contributions_since(request.runs)
+        if not found:
+            return None
+        pair = compose(workspace.repo, found)
+        return Patch(diff_text(workspace.repo, pair).decode(errors="replace"))
+    except BlackbirdError:
+        return None
+
+
+def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
+    """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
+    try:
+        return snapshot(workspace, since=pair.head).tree
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
+        return None
+
+
+def diverged_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree now; the change is what is approved."""
+    if pair is None or worktree is None:
+        return ()
+    try:
+        return path_differs(workspace.repo, worktree, pair)
+    except BlackbirdError:
+        # The snapshots of the change are gone: then the summary says that it is minimal.
+        return ()
+
+
+def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str | None:
+    """Say why changes cannot be requested of this run's session; None when they can, as far as is known."""
+    if run.provider_session_ref is None:
+        return f"run {run.id} ({run.provider or 'no agent'}) has no session to continue"
+    provider = agent_in_text(run.provider)
+    if is_session_lost(history, run):
+        return f"{provider} no longer knows session {run.provider_session_ref} of run {run.id}"
+    try:
+        agent = find_agent_for_run(workspace, run)
+    except RequestError as error:
+        return error.message
+    if not agent.accepts_session(run.provider_session_ref):
+        return f"{run.provider_session_ref!a} of run {run.id} is not a session of {provider}"
+    return None

@@ -1,0 +1,61 @@
+"""A change request that is written in an editor, below the lines of the diff it is about."""
+
+from git_blackbird.controller.change.decide.checkpoint import find_pending
+from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.changes import diff_text
+from git_blackbird.messages.forms.review_form import (
+    ReviewForm,
+    ReviewFormError,
+    parse_review_form,
+    render_review_form,
+)
+from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.storage.drafts import MAX_BYTES
+
+
+def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> ReviewForm:
+    """Let a change request be written in the editor that git would use.
+
+    It begins with what was written and commented before. Raises RequestError where nothing is requested, or
+    where not all is understood; what was written is kept then, and offered again.
+    """
+    state = workspace.plan_state()
+    run = find_pending(state, find_task(state.plan, task_id).id, run_id)
+    pair = change_of(workspace, state, run.task_id).trees
+    patch = Patch("" if pair is None else diff_text(workspace.repo, pair).decode(errors="replace"))
+    drafts = Drafts(workspace)
+    comments, draft, message = (
+        drafts.comments(run).items,
+        drafts.review_form(run),
+        drafts.message(run.task_id),
+    )
+    if not draft.text.strip():
+        text = message.text or render_suggestion(run, merged_or_none(run)) or ""
+        form = render_review_form(text, patch, comments)
+        if len(form.encode(errors="replace")) > MAX_BYTES:
+            raise RequestError(
+                "the diff is too large to be commented in an editor",
+                hint="-m TEXT, or comment it on the screen: git blackbird",
+            )
+        draft.replace(form)
+        # From now on it is a part of the form.
+        message.drop()
+    draft.edit(workspace)
+    try:
+        edited = parse_review_form(draft.text, patch, comments)
+    except ReviewFormError as error:
+        raise RequestError(
+            f"the review is not understood: {error}",
+            hint=f"understood before: {error.understood.words}\n"
+            f"all of it is kept in {draft.path}; the same command continues it",
+        ) from None
+    if edited.is_empty:
+        draft.drop()
+        raise RequestError("the request is empty: nothing was done")
+    return edited

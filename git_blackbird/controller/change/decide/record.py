@@ -1,0 +1,346 @@
+"""Recording a decision, or that a record counts: under the store lock, once."""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from git_blackbird import trace
+from git_blackbird.controller.change.commit.approval import (
+    ApprovalRefusedError,
+    ApprovalRequest,
+    commit_change,
+    recover_approval,
+    require_branch,
+)
+from git_blackbird.controller.change.decide.checkpoint import (
+    diverged_in,
+    find_approvable,
+    find_pending,
+    find_undoable,
+    other_branch,
+    why_not_resumable,
+    worktree_tree,
+)
+from git_blackbird.controller.change.land.landing import merge_change
+from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.manual_commits import deferred_recorded
+from git_blackbird.controller.core.drafts import Drafts, drop_arrived
+from git_blackbird.controller.core.guards import (
+    require_readable,
+    require_unclaimed,
+    require_undecided,
+    require_whole,
+)
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.place.task_edits import find_edits
+from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.composing import left_out_of, part_of, rename_halves
+from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
+from git_blackbird.messages.patch.comments import sent_comments
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.work import undo_commands
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import MESSAGE, TaskCommand, task_command
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import (
+    APPROVALS,
+    DETACHED,
+    DecisionState,
+    LandingState,
+    Run,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+)
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
+from git_blackbird.model.views.events import Decided
+
+
+@dataclass(frozen=True)
+class DecisionResult:
+    """The outcome of a decision: record and state, paths that differ now.
+
+    ``undo`` are the commands that take a rejected change back, one line each. ``commit`` is what an approval
+    committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
+    ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
+    person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
+    paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
+    was renamed, each with that.
+    """
+
+    run: Run
+    state: PlanState
+    moved: tuple[str, ...] = ()
+    undo: tuple[TaskCommand, ...] = ()
+    commit: ApprovalCommit | None = None
+    other_branch: OtherBranch | None = None
+    deferred: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    halves: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What else there is to say of it, a line each."""
+        is_elsewhere = self.run.worktree is not None
+        kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
+        return (
+            *self.deferred,
+            *(
+                f"with what was edited in its worktree after the run: {clean_line(path)}"
+                for path in self.edited
+            ),
+            *(f"left out, {kept}: {clean_line(path)}{self._half(path)}" for path in self.left_out),
+        )
+
+    def _half(self, path: str) -> str:
+        other = self.halves.get(path)
+        return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
+
+    @property
+    def decided(self) -> Decided | None:
+        """The event that reports the decision."""
+        run = self.run
+        if run.decision_state is None:
+            return None
+        return Decided(
+            run.task_id,
+            run.id,
+            run.decision_state,
+            elsewhere=False,
+            commit=self.commit,
+            is_of_failure=run.status is RunStatus.FAILED,
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is not as it was meant."""
+        warnings = () if self.commit is None else self.commit.warnings
+        if self.other_branch is not None:
+            warnings = (
+                *warnings,
+                f"{self.run.task_id} is approved on another branch: {self.other_branch.text}",
+            )
+        return warnings
+
+
+def record_decision(
+    workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None = None
+) -> DecisionResult:
+    """Record a decision on a task's pending run, and what follows from it for the plan.
+
+    An approval may also be about a failed run, which is accepted as it is then, and, where approvals are
+    committed, about one that is done.
+
+    With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
+    a hook said that refused the commit, and what the reviewers of the change found. Where approvals are
+    committed, that is done first.
+    Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
+    go on, or when the change of an approval cannot be committed; nothing is recorded then.
+    """
+    workspace.environment.forbid_agents("decide")
+    with deferred_recorded(workspace) as deferred:
+        return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
+
+
+def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None) -> DecisionResult:
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    require_readable(state, task)
+    is_approval = decision.state in APPROVALS
+    if is_approval:
+        run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+    elif decision.undoes:
+        run = find_undoable(state, task.id, run_id)
+    else:
+        run = find_pending(state, task.id, run_id)
+    if not is_approval and not decision.undoes:
+        require_whole(state.history(task.id))
+    if decision.state is DecisionState.CHANGES_REQUESTED:
+        if decision.feedback is None:
+            # Then what the hook and the reviewers found is what is requested.
+            decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
+        if not (decision.feedback or "").strip():
+            raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+        require_requestable(workspace, state.history(task.id), run)
+        comments = decision.comments or Drafts(workspace).comments(run).items
+        decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
+    pair, runs, said = _decided_change(workspace, state, run, decision)
+    strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
+    commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
+    is_in_place = run.worktree is None or run.landing is LandingState.LANDED
+    if commits and is_in_place:
+        result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
+        return replace(result, **said._asdict())
+    require_branch(task, strayed if commits else None)
+    if not decision.undoes:
+        _require_undone(state, run)
+    worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
+    moved = diverged_in(workspace, pair, worktree)
+    decided, after = _save(workspace, run, decision, pair)
+    if decision.state is DecisionState.REJECTED:
+        # Where the index cannot follow a killed approval's commit now, the status says so.
+        with suppress(UnusableError):
+            recover_approval(workspace)
+    undo = undo_commands(decided)
+    return DecisionResult(decided, after, moved, undo, other_branch=strayed, **said._asdict())
+
+
+class _Said(NamedTuple):
+    edited: tuple[str, ...]
+    left_out: tuple[str, ...]
+    halves: Mapping[str, str]
+
+
+def _decided_change(
+    workspace: Workspace, state: PlanState, run: Run, decision: Decision
+) -> tuple[TreePair | None, tuple[Run, ...], _Said]:
+    """Return the change that a decision is about, the runs that made it, and what to say of it.
+
+    Raises RequestError for a part that there is not, UnresolvedError.
+    """
+    history = state.history(run.task_id)
+    if run.landing is LandingState.LANDED:
+        # What its approval was to commit, and could not.
+        runs: tuple[Run, ...] = ()
+        whole, edits = run.change_in_place, None
+    else:
+        runs = workspace.runs_to_decide(history)
+        whole = decision.shown or change_of(workspace, state, run.task_id).trees
+        is_kept = decision.shown is None and decision.state is not DecisionState.REJECTED
+        edits = find_edits(workspace, run) if is_kept else None
+    if edits is not None:
+        whole = edits.pair
+    if decision.state in APPROVALS and whole is not None:
+        _require_resolved(workspace, run, whole, decision.only)
+    edited = () if edits is None else edits.paths
+    if not decision.only:
+        return whole, runs, _Said(edited, (), {})
+    if whole is None:
+        raise RequestError("the change is not known, so no part of it can be approved")
+    part = part_of(workspace.repo, whole, decision.only)
+    left_out = left_out_of(workspace.repo, whole, part)
+    halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
+    return part, runs, _Said(edited, left_out, halves)
+
+
+def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:
+    """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
+    is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
+    if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
+        return
+    left = unresolved_paths(workspace, run, pair, only)
+    if not left and not only and is_conflict_shown(workspace, run, pair):
+        left = merge_change(workspace, run).merge.conflicts
+    text = unresolved_text(left)
+    if text is not None:
+        folder = task_command("worktrees open", run.task_id)
+        raise UnresolvedError(
+            f"{run.task_id} is not approved: {text}",
+            hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
+            "approve again; or approve the rest with --files PATH",
+        )
+
+
+class UnresolvedError(RequestError):
+    """A change cannot be approved: conflicts in it are not resolved."""
+
+
+def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
+    """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
+    state, run = approval.state, approval.run
+    try:
+        with commit_change(workspace, approval) as commit:
+            if not commit.paths:
+                _require_undone(state, run)
+            decided, after = _save(workspace, run, decision, approval.pair, commit)
+    except ApprovalRefusedError as error:
+        _keep_hook_output(workspace, state.history(run.task_id), run, error)
+        raise
+    return DecisionResult(decided, after, commit.moved, commit=commit)
+
+
+def _require_undone(state: PlanState, run: Run) -> None:
+    """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
+    if stage_of(run) is Stage.DONE:
+        find_pending(state, run.task_id, run.id)
+
+
+def _keep_hook_output(
+    workspace: Workspace, history: History, run: Run, refusal: ApprovalRefusedError
+) -> None:
+    """Save a hook's output for a change request, and name the command that sends it."""
+    if refusal.hook_output is None:
+        return
+    output = RunFields(hook_output=bound_output(refusal.hook_output))
+    update_run(workspace, run, lambda stored: stored.with_fields(output) if stored.is_pending else stored)
+    if run.is_pending and why_not_resumable(workspace, history, run) is None:
+        command = task_command(
+            "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
+        )
+        refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
+
+
+def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
+    """Refuse a change request that no session could receive. Raises RequestError."""
+    obstacle = why_not_resumable(workspace, history, run)
+    if obstacle is not None:
+        raise RequestError(
+            f"changes cannot be requested: {obstacle}",
+            hint=task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT"),
+        )
+
+
+def _save(
+    workspace: Workspace,
+    run: Run,
+    decision: Decision,
+    pair: TreePair | None,
+    commit: ApprovalCommit | None = None,
+) -> tuple[Run, PlanState]:
+    """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
+    with workspace.transaction() as transaction:
+        stored = require_undecided(workspace, run)
+        if commit is None:
+            require_unclaimed(workspace, run.task_id)
+        rejected = decision.state is DecisionState.REJECTED
+        commits = () if commit is None or commit.oid is None else (commit.oid,)
+        decided = stored.with_fields(
+            RunFields(
+                decision_state=decision.state,
+                decision_resolved_at=workspace.environment.timestamp(),
+                decision_feedback=decision.feedback,
+                decided_trees=None if pair is None else pair._asdict(),
+                approved_on=_approved_on(workspace, run, decision),
+                decided_in_part=True if decision.only else None,
+                terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
+                commits=tuple(dict.fromkeys((*stored.commits, *commits))),
+                hook_output=None if decision.state in APPROVALS else stored.hook_output,
+            )
+        )
+        if commit is not None:
+            # That it could not be committed when it landed is over.
+            decided = decided.with_fields(RunFields(landing_reason=None))
+        if decision.comments:
+            decided = decided.with_fields(RunFields(review_comments=decision.comments))
+        transaction.save_run(decided)
+        after = save_statuses(transaction).state
+    trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
+    drop_arrived(workspace)
+    return decided, after
+
+
+def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | None:
+    """Return where the commit of an approval is to go that is made once the change has landed."""
+    if run.worktree is None or decision.state not in APPROVALS:
+        return None
+    return head(workspace.repo).branch or DETACHED

@@ -1,0 +1,350 @@
+"""Bring the change of a task that worked in a worktree of its own into the user's worktree."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from git_blackbird.controller.change.commit.approval import (
+    ApprovalRefusedError,
+    ApprovalRequest,
+    commit_change,
+    name_uncommitted,
+    wrong_branch,
+)
+from git_blackbird.controller.change.land.sent_back import block
+from git_blackbird.controller.change.work.finish import snapshot_and_summarize
+from git_blackbird.controller.core.status_sync import update_run
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import look_at
+from git_blackbird.controller.place.worktrees import bring_submodules, place_of, release
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore
+from git_blackbird.git.worktree.additions import with_additions
+from git_blackbird.git.worktree.changes import Carrier
+from git_blackbird.git.worktree.journal import Journal
+from git_blackbird.git.worktree.linked import estranged_worktrees
+from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
+from git_blackbird.git.worktree.obstacles import find_obstacles
+from git_blackbird.git.worktree.path_writer import Signature
+from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
+from git_blackbird.messages.outgoing.prompts import bound_output
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import APPROVALS, DETACHED, LandingState, Run, RunFields
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
+from git_blackbird.model.views.events import LandingEnded
+
+_TRIES = 3
+_EDITED = "it was edited at the same moment"
+UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
+AGAIN = "resolve that; `git blackbird execute` goes on with it"
+_MOVED_TOO = "you have moved its submodule as well: merge its commit by hand"
+_NO_CHANGE = "the snapshots of its change are not in this repository any more"
+
+
+class ChangeGoneError(UnusableError):
+    """The snapshots of a change are gone, so that it can never land."""
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A change merged with the user's worktree, before anything of it is written.
+
+    ``now`` is the user's worktree, ``wanted`` the same with what is still to be written. ``pair`` is what
+    lands: the worktree without the change and with it, as it was when the first file was about to be written.
+    ``left`` are the paths that cannot be written, each with the reason.
+    """
+
+    now: str
+    pair: TreePair
+    wanted: str
+    merge: TreeMerge
+    expected: Mapping[bytes, Signature]
+    left: Mapping[bytes, str]
+
+    def journal(self, repo: Repository) -> Journal:
+        """Return the journal of writing it."""
+        return _journal(repo, self.pair)
+
+
+def _journal(repo: Repository, pair: TreePair) -> Journal:
+    return Journal(repo, f"landing {pair.base} {pair.head}")
+
+
+def merge_change(workspace: Workspace, run: Run) -> Landing:
+    """Merge the change of a run with the user's worktree as it is now; writes only objects.
+
+    Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
+    """
+    change, repo = run.change_elsewhere, workspace.repo
+    trees = TreeStore(repo)
+    if change is None or change.head not in trees:
+        raise ChangeGoneError(_NO_CHANGE)
+    begun = run.landing_pair
+    bring_submodules(workspace, run)
+    paths = set(trees.changed_paths(*(change if begun is None else begun)))
+    for _ in range(_TRIES):
+        # Taken before the snapshot: a later edit changes them.
+        expected = take_signatures(repo, sorted(paths))
+        now, unknown = look_at(workspace, [change if begun is None else begun], expected, change.base)
+        merge = _merged(repo, change, now) if begun is None else _gone_on(repo, begun, now)
+        paths = set(trees.changed_paths(now, merge.tree))
+        if paths <= expected.keys():
+            expected = {path: expected[path] for path in paths}
+            left = {path: reason for path, reason in unknown.items() if path in paths}
+            left |= {path: _MOVED_TOO for path in merge.conflicts if _is_submodule(trees, now, path)}
+            left |= find_obstacles(repo, TreePair(now, merge.tree), expected)
+            pair = TreePair(now, merge.tree) if begun is None else begun
+            return Landing(now, pair, merge.tree, merge, expected, left)
+    raise UnusableError(UNSTEADY, hint=AGAIN)
+
+
+def _is_submodule(trees: TreeStore, tree: str, path: bytes) -> bool:
+    entry = trees.entry(tree, path)
+    return entry is not None and entry.mode == SUBMODULE
+
+
+def _merged(repo: Repository, change: TreePair, now: str) -> TreeMerge:
+    if now == change.base:
+        return TreeMerge(change.head)
+    (merge,) = merge_trees(repo, change.base, [(now, change.head)])
+    return with_additions(repo, merge)
+
+
+def _gone_on(repo: Repository, begun: TreePair, now: str) -> TreeMerge:
+    """Return the worktree with the rest of a landing that was cut off, each path judged by itself."""
+    merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
+    return TreeMerge(merged.tree, tuple(sorted(merged.left)))
+
+
+def additions_in(run: Run, landing: Landing) -> tuple[str, ...]:
+    """Return the paths where a landing has what both sides added."""
+    merge = landing.merge.both_added
+    if run.landing_begun:
+        return run.landing_additions
+    return () if merge is None else tuple(path.decode(errors="replace") for path in merge.conflicts)
+
+
+def both_added_text(paths: Iterable[str]) -> str:
+    """Name the paths where both sides added lines."""
+    return f"both added here, your lines first: {', '.join(paths)}"
+
+
+def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> bool:
+    """Whether a person approved the change when these very additions were shown."""
+    shown, merge = (run.landing_trees or {}).get("head"), landing.merge.both_added
+    if run.landing_begun or merge is None:
+        return True
+    if run.landing is not LandingState.BLOCKED or run.decision_state not in APPROVALS:
+        return False
+    trees = TreeStore(workspace.repo)
+    return (
+        bool(run.landing_additions)
+        and shown is not None
+        and all(trees.entry(shown, path) == trees.entry(landing.wanted, path) for path in merge.conflicts)
+    )
+
+
+def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
+    """Take the snapshot that failed at the end of a run, and return its record with what it changed.
+
+    Who approved the change has not seen it: that is to be decided on again. Raises ChangeGoneError where its
+    worktree is gone, UnusableError where there can be no snapshot now either.
+    """
+    place = place_of(workspace, run)
+    if place is None:
+        raise ChangeGoneError(_NO_CHANGE)
+    fields = snapshot_and_summarize(place, ui, run).with_fields(RunFields(head_late=True))
+    if fields.head_tree is None:
+        why = None if fields.review_summary is None else fields.review_summary.minimal
+        raise UnusableError(f"what {run.task_id} changed is not known: {why}", hint=AGAIN)
+    now = workspace.environment.timestamp()
+
+    def complete(stored: Run) -> Run:
+        known = stored.with_fields(fields)
+        return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
+
+    return update_run(workspace, run, complete)
+
+
+def land(
+    workspace: Workspace, state: PlanState, task: Task, run: Run, landing: Landing
+) -> LandingEnded | None:
+    """Write a merged change into the user's worktree, commit it where approvals do, and record it.
+
+    None where a file was edited since it was merged: then it is to be merged again. Repeated after a crash
+    it completes what was begun. Raises UnusableError where the system refuses a file, WriteBackError,
+    SaveError.
+    """
+    if (blocked := block_on_other_branch(workspace, run)) is not None:
+        return blocked
+    commits = _is_committed(workspace, run) and not landing.pair.is_empty
+    plan = plan_commit(workspace.repo, landing.pair, landing.pair.head) if commits else None
+    if plan is not None and plan.obstacles:
+        plan = name_uncommitted(workspace, state, plan)
+        why = "; ".join(("its change cannot be committed", *plan.obstacles))
+        return block(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
+    refused = _write(workspace, run, landing)
+    if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
+        return None
+    if refused:
+        raise UnusableError(f"the change of {task.id} has not landed in full: {listed(refused)}", hint=AGAIN)
+    if not commits:
+        return _landed(workspace, run, landing, ApprovalCommit(None))
+    try:
+        strayed = _other_branch_now(workspace, run)
+        approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
+        with commit_change(workspace, approval) as commit:
+            return _landed(workspace, run, landing, commit)
+    except ApprovalRefusedError as error:
+        return _landed(workspace, run, landing, ApprovalCommit(None), error)
+
+
+def _is_committed(workspace: Workspace, run: Run) -> bool:
+    return workspace.commits_approvals and run.decision_state in APPROVALS
+
+
+def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD is elsewhere than when a change was approved whose commit is yet to be made."""
+    if run.approved_on is None or not _is_committed(workspace, run):
+        return None
+    now = head(workspace.repo).branch
+    return (
+        None if (now or DETACHED) == run.approved_on else OtherBranch(run.approved_on, now, was_approved=True)
+    )
+
+
+def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None:
+    """Leave a change to a person whose commit would go to another branch than was approved; else None."""
+    branch = _other_branch_now(workspace, run)
+    if branch is None:
+        return None
+    switch = "" if branch.worked_on == DETACHED else f"`git switch {shell_word(branch.worked_on)}` and "
+    way_out = task_command("decide", run.task_id, " --approve --any-branch")
+    return block(
+        workspace, run, f"{wrong_branch(branch)}; {switch}approve again, or commit here: `{way_out}`"
+    )
+
+
+def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, str]:
+    """Write the files, and return those that stay as they are, each with the reason.
+
+    Nothing is written if one was edited since. What is to be written is reachable before that begins.
+    """
+    repo, expected = workspace.repo, landing.expected
+    if edited := find_edited(repo, expected):
+        return dict.fromkeys(edited, _EDITED)
+    _begin(workspace, run, landing)
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    change = TreePair(landing.now, landing.wanted)
+    return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
+
+
+def take_back(workspace: Workspace, run: Run, begun: TreePair) -> bool:
+    """Take out of the user's worktree what was written of a landing that cannot go on; edits on top stay.
+
+    Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
+    """
+    repo, trees, back = workspace.repo, TreeStore(workspace.repo), TreePair(begun.head, begun.base)
+    expected = take_signatures(repo, trees.changed_paths(*back))
+    now, unknown = look_at(workspace, [back], expected, begun.base)
+    written = _journal(repo, begun).written()
+    open_paths = [
+        path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
+    ]
+    merged = merge_changes(repo, now, [Carrier(repo, HIDDEN).without(back, open_paths)], unknown)
+    change, journal = TreePair(now, merged.tree), Journal(repo, f"back {run.id}")
+    expected = {path: expected[path] for path in trees.changed_paths(*change)}
+    if merged.left or find_obstacles(repo, change, expected):
+        return False
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    if write_paths(repo, change, expected, journal, timeout_seconds=seconds):
+        return False
+    fields = RunFields(landing_begun=None, landing_trees=None)
+    update_run(workspace, run, lambda stored: stored.with_fields(fields))
+    journal.end()
+    return True
+
+
+class StaleLandingError(UnusableError):
+    """A change is no longer to land: a person has decided otherwise meanwhile. Nothing was written."""
+
+
+def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
+    """Say in the record that files are about to be written, if the change is still to land.
+
+    Raises StaleLandingError.
+    """
+    with workspace.transaction() as transaction:
+        stored = workspace.store.records.history(run.task_id).find(run.id)
+        is_due = stored is not None and stage_of(stored) is Stage.LANDING and stored.superseded_at is None
+        if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
+            raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
+        begun = RunFields(
+            landing_begun=True,
+            landing_trees=landing.pair._asdict(),
+            landing_additions=additions_in(stored, landing),
+        )
+        if landing.expected and stored.landing_pair != landing.pair:
+            transaction.save_run(stored.with_fields(begun))
+
+
+def _landed(
+    workspace: Workspace,
+    run: Run,
+    landing: Landing,
+    commit: ApprovalCommit,
+    refusal: ApprovalRefusedError | None = None,
+) -> LandingEnded:
+    """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
+    now, said = workspace.environment.timestamp(), None if refusal is None else refusal.hook_output
+    fields = RunFields(
+        landing=LandingState.LANDED,
+        landing_begun=None,
+        landed_at=now,
+        landing_trees=landing.pair._asdict(),
+        landing_additions=additions_in(run, landing),
+        landing_reason=None if refusal is None else _uncommitted(run, refusal),
+        hook_output=None if said is None else bound_output(said),
+        commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
+    )
+
+    def landed(stored: Run) -> Run:
+        known = stored.with_fields(fields)
+        return known if refusal is None else known.awaiting_decision(now)
+
+    saved = update_run(workspace, run, landed)
+    landing.journal(workspace.repo).end()
+    both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
+    refused = () if refusal is None else (saved.landing_reason or "",)
+    warnings = (*both, *commit.warnings, *refused)
+    return LandingEnded(run.task_id, saved, commit, warnings)
+
+
+def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
+    message = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
+    why = message.replace("\n", ": ", 1).replace("\n", "; ")
+    return f"it is not committed: {why}; `{task_command('decide', run.task_id, ' --approve')}` tries again"
+
+
+def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
+    """Remove the worktree that a landed change was made in; say what is to be known of that."""
+    for each in estranged_worktrees(workspace.repo):
+        if each.task_id == run.task_id:
+            what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
+            yield f"{what}: move what you need, and remove it; `git worktree prune` forgets it then"
+    place = place_of(workspace, run)
+    if place is not None:
+        try:
+            kept = release(workspace, place.repo)
+            if kept is not None:
+                yield f"what was edited in its worktree after its run has not landed; it is in {kept}:head"
+        except BlackbirdError as error:
+            yield f"the worktree of {run.task_id} was not removed: {error.line}"

@@ -1,0 +1,151 @@
+"""Where a change does not land: it goes back to the session that made it, or to a person."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
+from git_blackbird.controller.core.status_sync import update_run
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.merged_places import bring_merge
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
+from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.merging import TreeMerge, failed_drivers
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.messages.outgoing.prompts import (
+    render_conflict_request,
+    render_merged_check_request,
+    render_unresolved_request,
+)
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.check import CheckResult
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
+from git_blackbird.model.rules.turns import count_landing_rounds
+from git_blackbird.model.views.events import LandingEnded
+
+
+class Reason(NamedTuple):
+    """Why a change does not land: for people, and what the session is told; with a check that fails."""
+
+    text: str
+    request: str
+    check: CheckResult | None = None
+
+
+NO_FACTS = RunFields()
+
+
+def block(workspace: Workspace, run: Run, reason: str, facts: RunFields = NO_FACTS) -> LandingEnded:
+    """Leave it to a person what is to become of a change that could not land; ``facts`` are recorded too."""
+    now = workspace.environment.timestamp()
+    reason = f"{_halves(workspace, run)}{reason}"
+    fields = RunFields(
+        landing=LandingState.BLOCKED,
+        landing_reason=reason,
+        turn=None,
+        landing_additions=run.landing_additions if run.landing_begun else (),
+        escalated=True,
+    )
+    blocked = fields.with_fields(facts)
+    saved = update_run(workspace, run, lambda stored: stored.with_fields(blocked).awaiting_decision(now))
+    return LandingEnded(run.task_id, saved, reasons=(reason,))
+
+
+def _halves(workspace: Workspace, run: Run) -> str:
+    """Name what is in the user's worktree of a change that began to land."""
+    attempt = run.landing_pair
+    if attempt is None:
+        return ""
+    trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree
+    written = {*trees.changed_paths(*attempt)} - {*trees.changed_paths(attempt.head, now)}
+    return f"your worktree has it in {_named(sorted(written))}; " if written else ""
+
+
+def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
+    """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
+
+    ``merged`` are the user's worktree without the change and with it: session and person find these files in
+    the task's worktree.
+    """
+    history = workspace.store.records.history(run.task_id)
+    sent = count_landing_rounds(Change.of(history))
+    most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
+    trees = None if merged is None else merged._asdict()
+    if run.landing_begun:
+        # What is in the user's worktree of it would be another change's then.
+        obstacle = "a change that is there in part is not sent back"
+    is_overtaken = run.turn is not None and merged is not None and reason.check is None
+    if (sent >= most and not is_overtaken) or obstacle is not None:
+        if merged is not None and reason.check is None:
+            _show_merge(workspace, run, merged)
+        why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
+        facts = NO_FACTS if reason.check is None else RunFields(landing_check=reason.check)
+        return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", facts)
+    if merged is not None:
+        save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
+    now = workspace.environment.timestamp()
+    fields = RunFields(
+        landing_trees=trees, landing_check=reason.check, landing_additions=(), turn=run.turn or now
+    )
+
+    def request(stored: Run) -> Run:
+        return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
+
+    saved = update_run(workspace, run, request)
+    return LandingEnded(run.task_id, saved, reasons=(reason.text,))
+
+
+def _show_merge(workspace: Workspace, run: Run, merged: TreePair) -> None:
+    """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
+    place = place_of(workspace, run)
+    if place is not None:
+        with suppress(BlackbirdError):  # the change is as it was, and can be merged again
+            bring_merge(workspace, run, place.repo, merged.base)
+
+
+def _way_out(run: Run, reason: Reason) -> str:
+    if reason.check is not None:
+        return ""
+    folder = task_command("worktrees open", run.task_id)
+    return f"; resolve it in its worktree (`{folder}` says where), and approve"
+
+
+def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
+    """Return the reason of a merge with conflicts, with the merge drivers that failed. Raises GitError."""
+    failed = failed_drivers(workspace.repo, merge)
+    notes = [f"{path.decode(errors='replace')}: {why}" for path, why in failed.items()]
+    text = "; ".join((f"it conflicts with your worktree in {_named(merge.conflicts)}", *notes))
+    return Reason(text, render_conflict_request(merge.conflicts, (*merge.messages, *notes)))
+
+
+def check_reason(check: CheckResult) -> Reason:
+    """Return the reason of a check that fails on the merged files."""
+    return Reason("the check fails on the merged files", render_merged_check_request(check), check)
+
+
+def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
+    """Return the reason of a conflict that has not been resolved; None without any.
+
+    Files with the markers of a merge never land. What git could not mark was looked at when a person approved
+    a landing that had come to them, or files by name.
+    """
+    change = run.change_elsewhere
+    if change is None:
+        return None
+    is_looked_at = run.landing is LandingState.BLOCKED or run.decided_in_part
+    if is_looked_at and run.decision_state in APPROVALS:
+        left = left_markers(workspace.repo, change)
+    else:
+        left = unresolved_paths(workspace, run, change)
+    text = unresolved_text(left)
+    return None if text is None else Reason(text, render_unresolved_request(left))
+
+
+def _named(paths: Iterable[bytes]) -> str:
+    return ", ".join(path.decode(errors="replace") for path in paths)

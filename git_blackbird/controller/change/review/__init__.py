@@ -1,0 +1,1 @@
+"""Have a change reviewed by a spec and a code reviewer."""

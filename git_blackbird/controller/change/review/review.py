@@ -1,0 +1,351 @@
+"""The reviews of a change: spec and code side by side, merged by rule."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
+from git_blackbird.controller.change.review.reviewer import (
+    ReviewerRequest,
+    changed_text,
+    classify_answer,
+    reviewed_worktree,
+    run_reviewer,
+)
+from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
+from git_blackbird.controller.change.work.finish import completion_fields
+from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
+from git_blackbird.controller.core.agents import SOURCES
+from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.changes import unfiltered_diff
+from git_blackbird.messages.display.merged_review import render_fix_request
+from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_turns
+from git_blackbird.messages.outgoing.prompts import build_context, task_part
+from git_blackbird.messages.outgoing.reviewer_prompts import (
+    REVIEWER_SYSTEM,
+    build_package,
+    check_for_reviewers,
+    render_package,
+    render_reviewer_prompt,
+)
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.findings import MergedReview, Source
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import (
+    BY_REVIEWERS,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
+from git_blackbird.model.rules.checks import CheckFollowUp, after_check
+from git_blackbird.model.rules.reviews import (
+    TYPES,
+    ReviewFollowUp,
+    merged_or_none,
+    next_after,
+    result_of,
+    reviews_about,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import ReviewsEnded, RunEnded
+
+_TRIES = 2
+_NOT_TRIED_AGAIN = frozenset(
+    {TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
+)
+
+
+@dataclass(frozen=True)
+class ChangeReviewRequest:
+    """The change of a run to review: the package that both reviewers get, and the round.
+
+    ``finished`` holds the reviews that are not made again: a retry asks only the reviewer that is missing.
+    """
+
+    task: Task
+    run: Run
+    package: str
+    tree: str
+    plan: Plan
+    round_number: int
+    finished: Mapping[Source, Run] = field(default_factory=dict)
+
+
+def change_review_request(
+    workspace: Workspace, state: PlanState, task: Task, run: Run, *, names_worktree: bool
+) -> ChangeReviewRequest | None:
+    """Build the request for the reviews of a run's change; None without its snapshots.
+
+    ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
+    """
+    pair, summary = change_of(workspace, state, task.id)
+    if pair is None:
+        return None
+    threshold = workspace.config.reviews.diff_threshold_lines
+    diff = unfiltered_diff(workspace.repo, pair)
+    package = replace(
+        build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.check)
+    )
+    text = render_package(package, str(workspace.repo.top) if names_worktree else None)
+    finished = _finished_sides(workspace, run, text)
+    number = Change.of(state.history(task.id)).review_round
+    return ChangeReviewRequest(task, run, text, pair.head, state.plan, number, finished)
+
+
+def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Run]:
+    """Return the reviews of this very change and task that need not be made again.
+
+    Only what a missing or an interrupted review left; once both are there, both are made again. Where the
+    other has not ended yet, also one of which neither answer could be read.
+    """
+    merged = merged_or_none(run)
+    if merged is not None and not merged.missing:
+        return {}
+    about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
+    ended = (review for review in about if _got_package(review, package))
+    return {
+        SOURCES[review.run_type]: review
+        for review in ended
+        if result_of(review) is not None or (merged is None and _is_second_try(review))
+    }
+
+
+def _is_second_try(review: Run) -> bool:
+    """Whether a reviewer that has ended was told of a fault of its answer before."""
+    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
+    return is_over and review.context["review"].get("fault") is not None
+
+
+def _got_package(review: Run, package: str) -> bool:
+    """Whether a reviewer judged just what ``package`` says."""
+    sent = review.context.get("review")
+    if not isinstance(sent, dict) or review.run_type not in SOURCES:
+        return False
+    fault = sent.get("fault")
+    prompt = render_reviewer_prompt(SOURCES[review.run_type], package, None if fault is None else str(fault))
+    return sent.get("prompt") == prompt
+
+
+async def run_reviewers(
+    contexts: Mapping[Source, RunContext], request: ChangeReviewRequest, force_stop: asyncio.Event
+) -> Mapping[Source, Run]:
+    """Run both reviewers at the same time, and return the last record of each.
+
+    A second try of each names the fault of its first; a review that is finished is not made again. Cancelling
+    it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
+    """
+    missing = [source for source in Source if source not in request.finished]
+    for source, side in request.finished.items():
+        text = f"keeping the {source} review of {request.task.id} (run {side.id})"
+        inform(contexts[source].ui, text, request.task.id)
+    looks_at = next((contexts[source] for source in missing), None)
+    # It need not be what is reviewed: others may have gone on since.
+    before = None if looks_at is None else await _worktree(looks_at, request.task.id, request.tree)
+    try:
+        async with asyncio.TaskGroup() as group:
+            works = {
+                source: group.create_task(_review_side(contexts[source], request, source, force_stop))
+                for source in missing
+            }
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    sides = {source: work.result() for source, work in works.items()}
+    if looks_at is not None and before is not None:
+        after = await _worktree(looks_at, request.task.id, before)
+        if after not in {None, before}:
+            warn(looks_at.ui, changed_text(request.task.id), request.task.id)
+    return {**request.finished, **sides}
+
+
+async def _worktree(context: RunContext, task_id: TaskId, since: str) -> str | None:
+    return await run_in_thread(lambda: reviewed_worktree(context, task_id, since))
+
+
+async def _review_side(
+    context: RunContext, order: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
+) -> Run:
+    """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
+    workspace, fault = context.workspace, None
+    seconds = float(workspace.config.reviews.timeout_seconds)
+    for _ in range(_TRIES):
+        prompt = render_reviewer_prompt(source, order.package, fault)
+        initial_run = open_run(context, order.task.id, order.tree).with_fields(
+            RunFields(
+                run_type=TYPES[source],
+                context=_context(order, source, prompt, fault),
+                reviewed_run=order.run.id,
+                review_round=order.round_number,
+            )
+        )
+        request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
+        run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
+        outcome, result = classify_answer(
+            ended,
+            lambda reading: parse_reviewer_turns((reading.final_text, *reading.woken_texts), source),
+        )
+        fields = completion_fields(ended, outcome, workspace.environment.timestamp())
+        answer = RunFields(review_result=None if result is None else result.to_json())
+        closed = run.with_fields(fields).with_fields(answer)
+        with workspace.transaction() as transaction:
+            workspace.store.at_work.discard(closed.id)
+            transaction.save_run(closed)
+        keep_logs(workspace, closed)
+        context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
+        is_refused = ended.reading.refusal is not None or closed.terminal_reason in _NOT_TRIED_AGAIN
+        if result is not None or is_refused:
+            break
+        fault = closed.error
+    return closed
+
+
+def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
+    context = build_context(request.plan, request.task, None)
+    review = {"kind": source.value, "round": request.round_number, "ofRun": request.run.id, "prompt": prompt}
+    if fault is not None:
+        review["fault"] = fault
+    return {**context, "systemPrompt": REVIEWER_SYSTEM, "review": review}
+
+
+def _begin(workspace: Workspace, run: Run) -> None:
+    remember_config(workspace)
+    with workspace.transaction() as transaction:
+        transaction.save_run(run)
+        watch_agent(workspace, transaction, run)
+
+
+def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:
+    """Whether the task was edited since its reviewers got it."""
+    task = workspace.store.plan().tasks.get(order.task.id)
+    return task is not None and task_part(task) != task_part(order.task)
+
+
+def save_reviews(
+    workspace: Workspace, run: Run, request: ChangeReviewRequest | None, merged: MergedReview
+) -> ReviewsEnded:
+    """Save the result of both reviews, and what follows where they were due; return it as an event."""
+    number = 1 if request is None else request.round_number
+    result = RunFields(review_round=number, merged_review=merged.to_json())
+    max_rounds = workspace.config.reviews.max_iterations
+    if run.review_state is ReviewState.DUE:
+        follows = next_after(merged, round_number=number, max_rounds=max_rounds)
+        ended = _complete(workspace, run, result, follows, merged)
+    else:
+        ended = update_run(workspace, run, lambda stored: stored.with_fields(result))
+    history = workspace.store.records.history(run.task_id)
+    return ReviewsEnded(run.task_id, ended, merged, max_rounds, escalation_reasons(workspace, history, ended))
+
+
+def _complete(
+    workspace: Workspace, run: Run, result: RunFields, follows: ReviewFollowUp, merged: MergedReview
+) -> Run:
+    """Write the result of both reviews on the run's record, and what is due after it, in one save."""
+    with agent_ended(workspace, run) as (transaction, check):
+        transaction.renew_plan_backup()
+        history = workspace.store.records.history(run.task_id)
+        stored = history.find(run.id) or run
+        if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
+            # The result is kept, and decides nothing any more.
+            annotated = stored.with_fields(result)
+            transaction.save_run(annotated)
+            return annotated
+        if stored.escalated:
+            # That earlier reviews of the same change left it to a person counts no more.
+            stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
+        stored = stored.with_fields(
+            RunFields(
+                config_changes=(*stored.config_changes, *check.config_changes),
+                decision_required=stored.decision_required or check.is_loosened or None,
+            )
+        )
+        if follows is ReviewFollowUp.FIX and not (
+            workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
+        ):
+            # No further review would follow, or the session is gone.
+            follows = ReviewFollowUp.ASK
+        is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
+        if is_held and follows is ReviewFollowUp.PROCEED:
+            # What the reviewers approve, the check does not.
+            follows = ReviewFollowUp.ASK
+        reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
+        ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
+        transaction.save_run(ended)
+        save_status(transaction, run.task_id)
+    return ended
+
+
+def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
+    if follows is ReviewFollowUp.FIX:
+        return run.requesting_changes(now, render_fix_request(merged), BY_REVIEWERS)
+    if follows is ReviewFollowUp.ASK:
+        return run.escalating(now)
+    return run.awaiting_decision(now) if run.decision_required else run
+
+
+def ask_instead(workspace: Workspace, run: Run) -> Run:
+    """Turn a request of the reviewers or the check that cannot be sent into an ordinary decision."""
+    now = workspace.environment.timestamp()
+    unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
+    return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).with_fields(unrequested))
+
+
+def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
+    """Put the reviews of a task's change before the decision on it; return the state after that.
+
+    A change that was decided on, or that nobody is asked about, stays as it is: it is only looked at. Raises
+    RequestError where there is none, SaveError.
+    """
+    with workspace.transaction() as transaction:
+        run = require_change(workspace.store.records.history(task.id), task)
+        transaction.save_run(run.with_fields(_reopened(run)))
+        return save_statuses(transaction).state
+
+
+def require_change(history: History, task: Task) -> Run:
+    """Return the run whose change can be reviewed now. Raises RequestError where there is none."""
+    run = history.latest
+    if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
+        raise RequestError(
+            f"{task.id} has no change by an agent to review", hint=task_command("runs", task.id)
+        )
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        raise RequestError(
+            f"changes to {task.id} are requested: they must be made first",
+            hint=task_command("resume", task.id),
+        )
+    return run
+
+
+def _reopened(run: Run) -> RunFields:
+    if run.is_pending:
+        return RunFields(review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None)
+    # Due reviews stay due: nothing else could be done before them.
+    is_due = run.review_state is ReviewState.DUE
+    return RunFields(review_state=ReviewState.DUE if is_due else ReviewState.BY_HAND)
+
+
+def skip_reviews(workspace: Workspace, run: Run) -> Run:
+    """Let a run's change go unreviewed, where reviews were switched off; a decision may be due then."""
+
+    def skip(stored: Run) -> Run:
+        if stored.review_state is not ReviewState.DUE:
+            return stored
+        skipped = stored.with_fields(RunFields(review_state=ReviewState.SKIPPED))
+        now = workspace.environment.timestamp()
+        if after_check(skipped.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
+            return skipped.escalating(now)
+        return skipped.awaiting_decision(now) if skipped.decision_required else skipped
+
+    return update_run(workspace, run, skip)

@@ -1,0 +1,414 @@
+"""Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from git_blackbird.controller.core.guards import require_usable
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
+from git_blackbird.controller.place.snapshots import look_at, own_commits
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.commit.create import (
+    CommitRefusedError,
+    IndexUpdateError,
+    commit_in_subprocess,
+    update_index,
+)
+from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.additions import resolve_additions
+from git_blackbird.git.worktree.changes import Carrier, changed_paths
+from git_blackbird.git.worktree.journal import Journal
+from git_blackbird.git.worktree.log import (
+    commit_of_run,
+    commit_parts,
+    commits_in_head,
+    find_commit,
+    tree_of,
+)
+from git_blackbird.git.worktree.merging import Merged, merge_changes, with_attempt
+from git_blackbird.git.worktree.obstacles import find_obstacles
+from git_blackbird.git.worktree.path_writer import Signature
+from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.messages.display.format import bulleted_lines
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.change.work import Work
+from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.commits import render_undo_message, undo_mark
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import LandingState, Run, RunFields
+from git_blackbird.model.entities.status import IN_HAND
+from git_blackbird.model.plan.graph import dependents
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.locks import approval_lock
+
+
+@dataclass(frozen=True)
+class UndoResult:
+    """What was taken back, or brought back if ``is_redo``.
+
+    ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
+    are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
+    ``uncommitted`` says why there is none though the change was committed, ``behind`` why the index does not
+    follow it. ``is_whole`` is False where a file or the index could not be written: the next execute, or the
+    same command, completes it.
+    """
+
+    task: Task
+    run: Run
+    is_redo: bool
+    summary: Summary
+    kept: tuple[KeptPath, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    commit: str | None = None
+    uncommitted: str | None = None
+    behind: str | None = None
+    is_dry_run: bool = False
+    is_whole: bool = True
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What is not as it was meant."""
+        if self.uncommitted is not None:
+            yield f"this is in the worktree only, not committed: {self.uncommitted}"
+        if self.behind is not None:
+            yield f"the index was not updated for the commit: {self.behind}"
+
+
+class _Commit(NamedTuple):
+    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook.
+
+    ``behind`` is why the index does not follow it; with ``is_locked`` it can later.
+    """
+
+    oid: str | None = None
+    why_not: str | None = None
+    is_refused: bool = False
+    behind: str | None = None
+    is_locked: bool = False
+
+
+_NO_COMMIT = _Commit()
+_MAX_NAMED = 20
+
+
+def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
+    """Take out of the worktree what the runs of a task changed in it.
+
+    Each run is taken back by a three-way merge, the last one first: what anyone did since stays, and a path
+    where that overlaps is left alone. Where the branch has commits of the change, a commit takes them back.
+    A task that was done counts as failed then. Repeating it after a crash completes it. Raises RequestError
+    where there is nothing to take back, or all of it has to be left, SnapshotError, WriteBackError,
+    LockedError.
+    """
+    return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
+
+
+def has_anything_to_undo(state: PlanState, run: Run) -> bool:
+    """Whether anything of a task may be in the user's worktree, by its records."""
+    runs = Work.of(state.history(run.task_id)).runs
+    return run.worktree is None or any(one.has_changed_worktree for one in runs)
+
+
+def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
+    """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
+    return _run(workspace, task_id, is_redo=True, dry_run=dry_run)
+
+
+def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
+    """Complete what was interrupted of an undo or a redo; needs the controller lock.
+
+    Raises as ``undo_task`` does.
+    """
+    return _perform(workspace, run.task_id, is_redo=run.undo_begun == "redo", dry_run=False)
+
+
+def _run(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+    command = "redo" if is_redo else "undo"
+    workspace.environment.forbid_agents(command)
+    with hold_controller(workspace, f"{command} {task_id}"):
+        return _perform(workspace, task_id, is_redo=is_redo, dry_run=dry_run)
+
+
+def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    require_usable(task.id, state.history(task.id))
+    runs = _to_redo(state, task) if is_redo else _to_undo(state, task)
+    return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
+
+
+def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
+    """Return the runs to take back, the last one first. Raises RequestError."""
+    history = state.history(task.id)
+    if history.latest is not None and history.latest.is_pending:
+        hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
+        raise RequestError(f"a decision on {task.id} is pending", hint=hint)
+    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.undo_begun)
+    if task.status in IN_HAND and not is_half_done:
+        hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
+        raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
+    work = Work.of(history)
+    undone = work.undone
+    runs = [run for run in work.runs if run.has_changed_worktree]
+    marked = undone[-1] if undone else None
+    if not runs and marked and (marked.undo_left or marked.undo_uncommitted or marked.undo_begun):
+        # What was in the way may be gone, or it is half brought back.
+        runs = [run for run in undone if run.has_changed_worktree]
+    if not runs:
+        next_step = "`git blackbird runs` shows what tasks changed"
+        if undone:
+            next_step = task_command("redo", task.id, remark="brings back what was taken back")
+        raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)
+    return runs[::-1]
+
+
+def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
+    work = Work.of(state.history(task.id))
+    undone, later = work.undone, work.runs
+    if any(run.undo_begun == "undo" for run in later):
+        # It is half taken back.
+        undone, later = later, ()
+    runs = [run for run in undone if run.has_changed_worktree]
+    if not runs:
+        hint = task_command("undo", task.id, remark="takes its change back, or completes that")
+        raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
+    if any(run.tree_pair is None or run.has_changed_worktree for run in later):
+        hint = task_command("undo", task.id, remark="takes back what it did since")
+        raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
+    return runs
+
+
+@dataclass(frozen=True)
+class _Undo:
+    workspace: Workspace
+    state: PlanState
+    task: Task
+    runs: Sequence[Run]
+    is_redo: bool
+
+    def perform(self, *, dry_run: bool) -> UndoResult:
+        repo = self.workspace.repo
+        changes = self._changes()
+        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
+        expected = take_signatures(repo, paths)
+        now, unknown = look_at(self.workspace, changes, expected, changes[0].base)
+        merged = self._merge(now, changes, unknown, expected)
+        if dry_run:
+            return self._result(TreePair(now, merged.tree), merged.left)
+        self._require_some(merged, now)
+        pair = self._pair(TreePair(now, merged.tree), merged.left)
+        if not self.is_redo:
+            # What is in the worktree now, and what it is to be, stays reachable, whatever comes.
+            save_run_ref(repo, self._marked.id, *pair, purpose="undo")
+        self._mark_begun()
+        seconds = float(self.workspace.config.snapshot.timeout_seconds)
+        change = TreePair(now, merged.tree)
+        refused = write_paths(repo, change, expected, self._journal, timeout_seconds=seconds)
+        left, after = {**merged.left, **refused}, merged.tree
+        if refused:
+            after = Carrier(repo, HIDDEN).without(TreePair(merged.tree, now), refused).base
+        commit = self._commit(pair, is_whole=not refused)
+        is_whole = not refused and not commit.is_locked
+        self._record(left, commit, is_whole=is_whole)
+        result = self._result(TreePair(now, after), left, commit, is_dry_run=False)
+        return replace(result, is_whole=is_whole)
+
+    def _merge(
+        self,
+        now: str,
+        changes: Sequence[TreePair],
+        unknown: Mapping[bytes, str],
+        expected: Mapping[bytes, Signature],
+    ) -> Merged:
+        repo, written = self.workspace.repo, self._journal.written()
+        merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
+        while obstacles := find_obstacles(repo, TreePair(now, merged.tree), expected):
+            unknown = {**unknown, **obstacles}
+            merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
+        return merged
+
+    @property
+    def _verb(self) -> Literal["undo", "redo"]:
+        return "redo" if self.is_redo else "undo"
+
+    @property
+    def _journal(self) -> Journal:
+        return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
+
+    @cached_property
+    def _kept(self) -> TreePair | None:
+        """What an undo of these runs changed, or was to change."""
+        return load_run_ref(self.workspace.repo, self._marked.id, "undo")
+
+    @property
+    def _begun(self) -> TreePair | None:
+        """What is to be written, where that or its reverse has begun and is not complete."""
+        if self._kept is None or self._marked.undo_begun is None:
+            return None
+        return TreePair(self._kept.head, self._kept.base) if self.is_redo else self._kept
+
+    def _mark_begun(self) -> None:
+        """Note that files may be half taken back from here on: the next execute completes it."""
+        fields = RunFields(undo_begun=self._verb)
+        update_run(self.workspace, self._marked, lambda stored: stored.with_fields(fields))
+
+    def _require_some(self, merged: Merged, now: str) -> None:
+        """Raise RequestError where every path has to be left as it is."""
+        if self._begun is not None:
+            return  # what is left may be what an earlier attempt left
+        if merged.tree == now and merged.left:
+            verb = "brought back" if self.is_redo else "taken back"
+            listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
+            why = bulleted_lines(listed, _MAX_NAMED)
+            hint = "change these files by hand, or take back what was done to them since first"
+            raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
+
+    def _pair(self, pair: TreePair, left: Collection[bytes]) -> TreePair:
+        """Return all that is taken back, or brought back: with what an earlier attempt did of it."""
+        repo, earlier, landing = self.workspace.repo, self._kept, self._marked.landing_pair
+        if self._begun is not None:
+            return Carrier(repo, HIDDEN).without(self._begun, left)
+        if landing is not None and self._marked.landing_begun:
+            earlier = TreePair(landing.head, landing.base)
+        return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
+
+    def _changes(self) -> list[TreePair]:
+        """Return what to bring into the worktree, in this order."""
+        if self._begun is not None:
+            return [self._begun]
+        if self.is_redo:
+            if self._kept is None:
+                raise UnusableError(
+                    f"what was taken back of {self.task.id} is not in this repository any more"
+                )
+            return [TreePair(self._kept.head, self._kept.base)]
+        places = (run.change_in_place or run.landing_pair for run in self.runs)
+        pairs = [pair for pair in places if pair is not None]
+        return [TreePair(pair.head, pair.base) for pair in pairs]
+
+    @property
+    def _marked(self) -> Run:
+        """The last of the runs, on whose record it is noted."""
+        return self.runs[-1] if self.is_redo else self.runs[0]
+
+    def _commit(self, written: TreePair, *, is_whole: bool) -> _Commit:
+        """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
+        workspace, run_id = self.workspace, self._marked.id
+        wanted = self._to_commit(written)
+        if wanted.is_empty:
+            return _Commit()
+        again = task_command(self._verb, self.task.id)
+        if not is_whole:
+            return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
+        plan, mark = (
+            plan_commit(workspace.repo, wanted, written.head),
+            undo_mark(run_id, is_redo=self.is_redo),
+        )
+        if not plan.edits and not plan.obstacles and self._marked.undo_begun is not None:
+            # It was cut off after its commit.
+            made = commit_of_run(workspace.repo, mark, self._marked.head_commit)
+            return _Commit() if made is None else _followed(workspace.repo, made)
+        if plan.obstacles or not plan.edits:
+            return _Commit(why_not="; ".join(plan.obstacles) or None)
+        message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
+        try:
+            with approval_lock(workspace.paths, run_id) as right:
+                created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
+        except CommitRefusedError as error:
+            return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
+        is_locked = created.left_behind is not None and not created.is_final
+        return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
+
+    def _to_commit(self, written: TreePair) -> TreePair:
+        """Return what of it is to be committed: a redo commits what a commit took back, and no more."""
+        nothing = TreePair(written.head, written.head)
+        if not self.is_redo:
+            return written if self._commits_in_head() else nothing
+        made = self._marked.undo_commit
+        if made is None and self._marked.undo_begun is not None:
+            mark = undo_mark(self._marked.id, is_redo=False)
+            made = commit_of_run(self.workspace.repo, mark, self._marked.head_commit)
+        if made is None or find_commit(self.workspace.repo, made) is None:
+            return nothing
+        carrier = Carrier(self.workspace.repo, HIDDEN)
+        committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
+        return carrier.without(written, carrier.changed_paths(*written) - committed)
+
+    def _commits_in_head(self) -> bool:
+        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).head_commit
+        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in self.runs))
+        if commits_in_head(repo, own, began):
+            return True
+        # That of a killed approval is in no record.
+        return any(commit_of_run(repo, run.id, began) for run in self.runs)
+
+    def _record(self, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
+        """Note it on the record. What could not be brought back in full counts as taken back still.
+
+        Where a file could not be written it stays begun, as after a crash.
+        """
+        is_back = self.is_redo and not left and not commit.is_refused
+        made = self._marked.undo_commit if self.is_redo else commit.oid or self._marked.undo_commit
+        fields = RunFields(
+            undone_at=None if is_back else self._marked.undone_at or self.workspace.environment.timestamp(),
+            undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
+            undo_commit=None if is_back else made,
+            undo_uncommitted=commit.is_refused or None,
+            undo_begun=None if is_whole else self._verb,
+        )
+        if self._marked.landing_begun:
+            fields = fields.with_fields(RunFields(landing=LandingState.LANDED, landing_begun=None))
+        with self.workspace.transaction() as transaction:
+            stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
+            transaction.save_run(stored.with_fields(fields))
+            save_statuses(transaction)
+        if is_whole:
+            self._journal.end()
+        if is_back:
+            delete_run_ref(self.workspace.repo, self._marked.id, "undo")
+
+    def _result(
+        self,
+        written: TreePair,
+        left: Mapping[bytes, str],
+        commit: _Commit = _NO_COMMIT,
+        *,
+        is_dry_run: bool = True,
+    ) -> UndoResult:
+        kept = (
+            KeptPath(path=path.decode(errors="replace"), reason=why) for path, why in sorted(left.items())
+        )
+        return UndoResult(
+            task=self.task,
+            run=self._marked,
+            is_redo=self.is_redo,
+            summary=summarize(self.workspace.repo, written),
+            kept=tuple(kept),
+            dependents=tuple(_ran_after(self.state, self.task, self._marked)),
+            commit=commit.oid,
+            uncommitted=commit.why_not,
+            behind=commit.behind,
+            is_dry_run=is_dry_run,
+        )
+
+
+def _followed(repo: Repository, commit: str) -> _Commit:
+    """Update the index for a commit that an earlier call made, and return that commit."""
+    tree, (parent, *_) = commit_parts(repo, commit)
+    try:
+        update_index(repo, tree_of(repo, parent), tree)
+    except UnusableError as error:
+        return _Commit(commit, behind=error.message, is_locked=not isinstance(error, IndexUpdateError))
+    return _Commit(commit)
+
+
+def _ran_after(state: PlanState, task: Task, run: Run) -> list[TaskId]:
+    """Return the tasks that depend on a task and have run since."""
+    return [other.id for other in dependents(state.plan, task.id) if state.history(other.id).since(run)]

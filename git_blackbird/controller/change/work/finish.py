@@ -1,0 +1,392 @@
+"""Closing a run's record: how it ended, what it changed, what is due next."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from git_blackbird import trace
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.logs import TAIL_BYTES
+from git_blackbird.controller.change.work.agent_process import keep_logs
+from git_blackbird.controller.change.work.guard import agent_ended, list_tracked
+from git_blackbird.controller.core.status_sync import save_status
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.own_branch import own_change_elsewhere
+from git_blackbird.controller.place.snapshots import (
+    OwnChange,
+    own_change,
+    snapshot,
+    submodules,
+    without_earlier_files,
+)
+from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.composing import compose
+from git_blackbird.git.worktree.log import log_size
+from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodules import submodule_changes
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.base.ids import session_fault
+from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.change.change import Change, contributions
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.check import CHECK_DUE
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_LOST_SESSION,
+    SUPERSEDED_BY_UNAVAILABLE,
+    LandingState,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+    TruncatedBytes,
+)
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.views.events import Phase
+
+LIMIT_REASONS = {
+    ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
+    ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
+    ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
+    ExitCause.WORKER_LOST: TerminalReason.WORKER_LOST,
+}
+# How often a snapshot is taken once more since HEAD was moved meanwhile.
+_TRIES = 3
+_GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What a run's end means: its status, why, and whether it counts at all."""
+
+    status: RunStatus
+    reason: TerminalReason | None = None
+    overtaken_by: str | None = None
+    error: str | None = None
+
+
+def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcome:
+    """Classify the outcome; unknown is never success, a refusal is never charged to the task.
+
+    ``changed``: the worktree is another; ``worked``: the agent's model was at work at all.
+    """
+    reading = ended.reading
+    if ended.cause is ExitCause.NOT_STARTED:
+        return RunOutcome(
+            RunStatus.FAILED, TerminalReason.NOT_STARTED, SUPERSEDED_BY_UNAVAILABLE, reading.error
+        )
+    if ended.cause in LIMIT_REASONS and not reading.questions:
+        return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
+    if reading.questions:
+        # Also where its session was refused to go on then: its answers are due first.
+        return RunOutcome(RunStatus.WAITING_USER)
+    if reading.refusal is not None or (reading.error is not None and not worked):
+        return _judge_refusal(reading, worked=worked)
+    if reading.succeeded and reading.blocked and not changed:
+        return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
+    return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+
+
+def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
+    if reading.refusal is None:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK, SUPERSEDED_BY_UNAVAILABLE)
+    if reading.refusal is AgentFailure.SESSION_UNKNOWN:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, SUPERSEDED_BY_LOST_SESSION)
+    if reading.refusal.is_of_task:
+        # Its session cannot go on either: it would be refused again.
+        return RunOutcome(RunStatus.FAILED)
+    if worked and reading.session is not None:
+        return RunOutcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
+    return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
+
+
+def close_run(
+    workspace: Workspace,
+    ui: UserInterface,
+    run: Run,
+    ended: ProcessResult,
+    *,
+    gated: bool,
+    at: str | None = None,
+) -> Run:
+    """Take the head snapshot, write the record, derive the status; ``gated``: a decision is due then.
+
+    ``at`` is when the run ended, if that was not now.
+    A summary that fails never blocks: the record says that it is minimal.
+    """
+    try:
+        trees = snapshot_and_summarize(workspace, ui, run)
+    except GitStoppedError as error:
+        trees = RunFields(head_tree=None, review_summary=Summary(minimal=error.message))
+    summarized = run.with_fields(trees)
+    changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
+    changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
+    outcome = _classify(ended, changed=changed, worked=changed or ended.reading.worked)
+    now = workspace.environment.timestamp()
+    is_success = outcome.status is RunStatus.SUCCESS
+    no_change = is_success and _changed_nothing(workspace, summarized)
+    sent = RunFields(
+        provider_session_ref=session_to_resume(run, ended.reading),
+        questions=ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
+        no_change=no_change or None,
+    )
+    fields = completion_fields(ended, outcome, at or now).with_fields(sent).with_fields(trees)
+    fields = fields.with_fields(RunFields(notes=(*fields.notes, *_left_conflicts(workspace, summarized))))
+    # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
+    is_doubtful = no_change and not workspace.config.execution.accept_no_change
+    verdicts = RunFields(
+        review_state=ReviewState.DUE
+        if is_success and workspace.reviews_changes and not is_doubtful
+        else None,
+        check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
+    )
+    if run.worktree is not None and outcome.status in _GATED and outcome.overtaken_by is None:
+        fields = fields.with_fields(RunFields(landing=LandingState.DUE))
+    if verdicts.review_state or verdicts.check:
+        # Whoever ends the reviews, or the check without them, says what is to be decided.
+        fields = fields.with_fields(verdicts).with_fields(RunFields(decision_required=gated or None))
+    elif is_doubtful or (gated and outcome.status in _GATED and outcome.overtaken_by is None):
+        fields = fields.awaiting_decision(now)
+    with trace.measured(Phase.RECORD, run.task_id):
+        return save_finished_run(workspace, ui, run, fields)
+
+
+def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
+    """Count a run that ended without work as its task's failure; ``gated``: a decision is due then.
+
+    Not where something else has become of the task since.
+    """
+    with workspace.transaction() as transaction:
+        state = transaction.state_of(run.task_id)
+        task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
+        latest = None if history.latest is None else history.latest.id
+        if task is None or latest != run.resumes or (latest is None and task.status is not Status.TODO):
+            return
+        landing = LandingState.DUE if run.worktree is not None else None
+        counting = RunFields(superseded_at=None, superseded_by=None, terminal_reason=None, landing=landing)
+        failed = (history.find(run.id) or run).with_fields(counting)
+        now = workspace.environment.timestamp()
+        transaction.save_run(failed.awaiting_decision(now) if gated else failed)
+        save_status(transaction, run.task_id)
+
+
+def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
+    """Name what an agent has left unresolved of a merge that its session was sent."""
+    change = run.change_elsewhere
+    if change is not None and change.base != run.base_tree:
+        text = unresolved_text(unresolved_paths(workspace, run, change))
+        yield from () if text is None else (text,)
+
+
+def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
+    """Return what the record of any run says of how it ended."""
+    reading, notes = ended.reading, ended.reading.notes
+    if ended.leftovers_stopped:
+        notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
+    is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
+    fields = RunFields(
+        completed_at=now,
+        status=outcome.status,
+        exit_code=ended.exit_code,
+        stdout=ended.stdout_tail or None,
+        stderr=ended.stderr_tail or None,
+        error=outcome.error or (None if is_told else _error(ended)),
+        terminal_reason=outcome.reason,
+        way_out=reading.refusal_hint,
+        result=reading.whole_text or None,
+        usage=reading.usage,
+        cost_usd=reading.cost_usd,
+        raw_totals=reading.raw_totals or None,
+        not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
+        tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+        notes=notes,
+    )
+    return fields if outcome.overtaken_by is None else fields.superseded(now, outcome.overtaken_by)
+
+
+def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:
+    """Say how many bytes of each stream its log does not have; None where it has all."""
+    return TruncatedBytes(stdout=stdout, stderr=stderr) if stdout or stderr else None
+
+
+def tail_of(stdout: int, stderr: int) -> TruncatedBytes | None:
+    """Say how much was printed of which the record has only the end; None where it has all."""
+    return not_kept(stdout if stdout > TAIL_BYTES else 0, stderr if stderr > TAIL_BYTES else 0)
+
+
+def session_to_resume(run: Run, reading: AgentResult) -> str | None:
+    """Return the conversation that can be continued: one the agent has confirmed, or had before this run."""
+    named = reading.session
+    if named and session_fault(named) is None:
+        return named
+    return run.provider_session_ref if run.resumes else None
+
+
+def _error(ended: ProcessResult) -> str | None:
+    if ended.reading.error:
+        return ended.reading.error
+    if ended.reading.questions or ended.exit_code is None or ended.exit_code == 0:
+        return None
+    if ended.exit_code < 0:
+        return f"signal: {-ended.exit_code}"
+    return f"exit status {ended.exit_code}"
+
+
+def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunFields:
+    """Take the head snapshot and compare; return the record's fields about the change.
+
+    What others committed meanwhile is no part of it. Without a snapshot the summary is minimal. Raises
+    GitStoppedError where a person did not wait for it.
+    """
+    fields = RunFields(head_tree=None)
+    try:
+        at = head(workspace.repo)
+        fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
+        with trace.measured(Phase.SNAPSHOT, run.task_id):
+            after, log_end = _last_snapshot(workspace, run)
+        if run.base_tree is None:
+            fields = fields.with_fields(RunFields(head_tree=after.tree))
+            summary = Summary(minimal="the snapshot from before the run is missing")
+        else:
+            pair = TreePair(run.base_tree, after.tree)
+            with trace.measured(Phase.SUMMARY, run.task_id):
+                own = _own_change(workspace, ui, run, pair, log_end)
+                fields = fields.with_fields(RunFields(head_tree=after.tree))
+                own = without_earlier_files(workspace, run, own)
+                summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
+            fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=own.began))
+    except GitStoppedError:
+        raise
+    except BlackbirdError as error:
+        warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
+        summary = Summary(minimal=error.message)
+    return fields.with_fields(RunFields(review_summary=summary))
+
+
+def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
+    before, after = run.base_submodules or {}, submodules(workspace)
+    inside = submodule_changes(workspace.repo, own.pair, before, after)
+    beside = own.beside.with_fields(Summary(submodules=inside))
+    return summarize(workspace.repo, own.pair).with_fields(beside)
+
+
+def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
+    """Take the head snapshot; return with it the size of git's log of HEAD, which says what is in it."""
+    for _ in range(_TRIES):
+        size = log_size(workspace.repo.git_dir)
+        after = snapshot(workspace, since=run.base_tree)
+        if log_size(workspace.repo.git_dir) == size:
+            break
+    return after, size
+
+
+def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+    """Return the run's own change; in place warn and return all of it where the moves of HEAD are unknown.
+
+    Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
+    """
+    if run.worktree is not None:
+        return own_change_elsewhere(workspace, run, pair)
+    try:
+        return own_change(workspace, run, pair, log_end)
+    except GitStoppedError:
+        raise
+    except (UnusableError, OSError) as error:
+        why = error.message if isinstance(error, UnusableError) else error.strerror
+        text = f"what you committed during run {run.id} is part of its change: the moves of HEAD are unknown"
+        warn(ui, f"{text}: {why}", run.task_id)
+        return OwnChange(pair)
+
+
+def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields: RunFields) -> Run:
+    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays.
+
+    The record names the commits that were made in the run.
+    """
+    commits = list_tracked(workspace, ui, run)
+    with agent_ended(workspace, run) as (transaction, check):
+        if (check.is_loosened or _is_doubtful(fields)) and not run.is_review:
+            fields = _due_in_any_case(fields)
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        closed = run.with_fields(check.noted_in(fields)).with_fields(RunFields(commits=commits))
+        if stored.superseded_at is not None:
+            closed = _overtaken_meanwhile(closed, stored)
+        transaction.save_run(closed)
+        # The plan is what it must be.
+        transaction.renew_plan_backup()
+        save_status(transaction, run.task_id)
+    keep_logs(workspace, closed)
+    texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
+    texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
+    texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
+    for text in texts:
+        warn(ui, text, run.task_id)
+    _warn_elsewhere(ui, closed)
+    return closed
+
+
+def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
+    """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
+    if run.worktree is not None or run.branch is None or run.end_branch == run.branch or not run.end_commit:
+        return
+    there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"
+    text = f"HEAD was on {clean_line(run.branch)} when run {run.id} began, and {there} now"
+    warn(ui, text, run.task_id, f"git switch {shell_word(run.branch)}")
+
+
+def _is_doubtful(fields: RunFields) -> bool:
+    """Whether a person has to say what the change is, as the agent went elsewhere."""
+    switched = None if fields.review_summary is None else fields.review_summary.switched
+    return switched is not None and switched.is_doubtful
+
+
+def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
+    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
+    return closed.with_fields(
+        RunFields(
+            superseded_at=stored.superseded_at,
+            superseded_by=stored.superseded_by,
+            decision_required=None,
+            decision_state=None,
+            decision_requested_at=None,
+        )
+    )
+
+
+def _due_in_any_case(fields: RunFields) -> RunFields:
+    """Add what makes a decision due though none would be: a stop may be what was switched off.
+
+    A run that is not over, or is to be checked or reviewed first, hands this on to what follows it.
+    """
+    if fields.superseded_at is not None:
+        return fields
+    if fields.status in _GATED and fields.review_state is None and fields.check is None:
+        return fields.awaiting_decision(fields.completed_at)
+    return fields.with_fields(RunFields(decision_required=True))
+
+
+def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
+    """Return whether ``closed`` and the runs before it leave every file as it was; false where unknown.
+
+    A run that finds the work done by an interrupted or failed one before it has not changed nothing.
+    Raises GitStoppedError.
+    """
+    if closed.tree_pair is None:
+        return False
+    history = workspace.store.records.history(closed.task_id)
+    runs = Change.of(history).runs
+    earlier = (run for run in runs if run.id != closed.id and run.tree_pair is not None)
+    runs = (*earlier, closed)
+    if len(runs) == 1:
+        return closed.tree_pair.is_empty
+    try:
+        return compose(workspace.repo, contributions(runs)).is_empty
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Snapshots of earlier runs are gone: only this run is known.
+        return closed.tree_pair.is_empty

@@ -1,0 +1,264 @@
+"""One run: snapshot, gate, record, agent, closed record."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from git_blackbird import trace
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.controller.change.work.agent_process import (
+    AgentStart,
+    RunContext,
+    open_run,
+    remove_litter,
+    run_agent,
+    scratch_dir,
+)
+from git_blackbird.controller.change.work.finish import close_run
+from git_blackbird.controller.change.work.guard import (
+    remember_config,
+    start_tracking,
+    stop_tracking,
+    watch_agent,
+)
+from git_blackbird.controller.change.work.instructions import Instruction
+from git_blackbird.controller.change.work.manual_commits import deferred_commit_of
+from git_blackbird.controller.core.guards import require_readable, require_usable
+from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
+from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import (
+    snapshot,
+    submodules,
+)
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.repository import head, other_worktrees
+from git_blackbird.git.worktree.log import log_size
+from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.entities.agent_io import agent_in_text
+from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields, RunStatus
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.state import PlanState, full_readiness
+from git_blackbird.model.views.events import Phase, RunEnded
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.locks import session_lock, task_lock
+
+
+async def run_task(context: RunContext, instruction: Instruction, force_stop: asyncio.Event) -> Run:
+    """Run an agent, from the first snapshot to the closed record, which is returned.
+
+    Cancelling it stops the agent and closes the record as paused; then the record is returned all the
+    same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
+    left running.
+    """
+    _name_other_agent(context, instruction)
+    # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
+    size = log_size(context.workspace.repo.git_dir)
+    with trace.measured(Phase.SNAPSHOT, instruction.task.id):
+        base = context.begins
+        if base is None:
+            base = await run_in_thread(lambda: snapshot(context.workspace))
+        name_left_out(context.ui, context.left_out, base.left_out)
+        inside = await run_in_thread(lambda: submodules(context.workspace))
+    digests = {path: state.digest for path, state in inside.items()}
+    before = RunFields(head_log=size, base_submodules=digests or None)
+    initial_run = _initial_run(context, instruction, base).with_fields(before)
+    with (
+        _hold(context.workspace, context.ui, initial_run),
+        scratch_dir(context.workspace.paths, initial_run.id) as folder,
+    ):
+        return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
+
+
+def _name_other_agent(context: RunContext, order: Instruction) -> None:
+    # Its rights and its knowledge differ.
+    name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
+    if order.resumes is not None or newest is None or newest.provider in {"", name}:
+        return
+    before, now = agent_in_text(newest.provider), agent_in_text(name)
+    text = f"{order.task.id} was started with {before}; {now} starts a new session"
+    hint = task_command("restart", order.task.id).with_agent(newest.provider, "with that agent")
+    inform(context.ui, text, order.task.id, hint if newest.provider in AGENT_NAMES else None)
+
+
+def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
+    """Name each path that is not in a snapshot, unless it is among those that are ``named`` already."""
+    for skipped in left_out:
+        if skipped.path not in named:
+            named.add(skipped.path)
+            warn(ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
+
+
+def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
+    initial_run, resumed = open_run(context, order.task.id, base.tree), order.resumes
+    session = (
+        context.agent.new_session(f"{context.workspace.environment.random_bits(128):032x}")
+        if resumed is None
+        else resumed.provider_session_ref
+    )
+    is_elsewhere = context.workspace.works_elsewhere
+    return initial_run.with_fields(
+        RunFields(
+            worktree=str(context.workspace.repo.top) if is_elsewhere else None,
+            worktree_base=context.worktree_base or base.tree if is_elsewhere else None,
+            worktree_base_at=context.worktree_base_at if is_elsewhere else None,
+            home_branch=_home_branch(context.workspace, resumed) if is_elsewhere else None,
+            provider_session_ref=session,
+            context=order.context,
+            resumes=None if resumed is None else resumed.id,
+            task_since=None if resumed is None else order.task.updated_at,
+            turn=None if resumed is None or resumed.landing is LandingState.LANDED else resumed.turn,
+            last_completion_status=None if resumed is None else resumed.status,
+            prompt=None if resumed is None else order.prompt,
+            message=order.message,
+            answers=order.answers,
+        )
+    )
+
+
+def _home_branch(workspace: Workspace, resumed: Run | None) -> str | None:
+    """Return the branch on which a person had a task worked on in a worktree of its own."""
+    known = None if resumed is None else resumed.home_branch
+    return known or head(workspace.home).branch
+
+
+@contextlib.contextmanager
+def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree, and its task.
+
+    Other worktrees of the repository do not start the task meanwhile. Where the user has no place for the
+    lock on the session, that is said and the run goes on. Raises LockedError, BegunElsewhereError.
+    """
+    holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+    with contextlib.ExitStack() as stack:
+        if any(other_worktrees(workspace.repo)):
+            stack.enter_context(task_lock(workspace.repo.common_dir, run.task_id, holder))
+            if run.resumes is None:
+                # Another may have had the lock, and be done, since this task was chosen.
+                require_not_elsewhere(workspace, run.task_id)
+        config = global_config_path(workspace.environment.environ)
+        if run.provider_session_ref is not None and config is not None:
+            try:
+                lock = session_lock(
+                    config.with_name("sessions"), run.provider, run.provider_session_ref, holder
+                )
+                stack.enter_context(lock)
+            except UnusableError as error:
+                text = f"{error.message}; the session is not locked against copies of this worktree"
+                warn(ui, text, run.task_id, error.hint)
+        yield
+
+
+class _TaskRun:
+    def __init__(self, context: RunContext, instruction: Instruction) -> None:
+        self._context = context
+        self._instruction = instruction
+
+    async def run(self, initial_run: Run, folder: Path, force_stop: asyncio.Event) -> Run:
+        context, instruction, workspace = self._context, self._instruction, self._context.workspace
+        resumed, title = instruction.resumes, instruction.task.title
+        request = RunRequest(
+            initial_run.task_id,
+            initial_run.id,
+            initial_run.provider_session_ref,
+            instruction.prompt,
+            initial_run.context,
+            resume=resumed is not None,
+            previous_totals={} if resumed is None else resumed.raw_totals or {},
+            folder=str(workspace.repo.top),
+            scratch=str(folder),
+        )
+        start = AgentStart(initial_run, title, request, context.variables)
+        run, ended = await run_agent(context, start, self._record, force_stop)
+        trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
+        remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
+        gated = workspace.config.execution.stop_after_each_task or instruction.gated
+        closed = await finish_in_thread(
+            lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
+        )
+        stop_tracking(workspace)
+        if closed.review_summary is not None:
+            name_left_out(context.ui, context.left_out, closed.review_summary.left_out)
+        context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
+        return closed
+
+    def _record(self, run: Run) -> None:
+        """Write record, then plan, under one lock; whether the task may start is judged under it too."""
+        workspace, is_new = self._context.workspace, self._instruction.resumes is None
+        remember_config(workspace)
+        with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
+            state = transaction.state_of(run.task_id)
+            plan, task = state.plan, state.plan.tasks.get(run.task_id)
+            if task is None:
+                raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
+            require_usable(task.id, state.history(task.id))
+            if is_new:
+                if reasons := readiness(plan, task).reasons:
+                    raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+                require_recorded(workspace, task.id)
+            transaction.save_run(run)
+            if is_new:
+                supersede_runs(workspace, transaction, task.id, run.id)
+            started = replace(state, histories={**state.histories, task.id: History((run,))})
+            save_plan(transaction, state, started.plan)
+            watch_agent(workspace, transaction, run)
+        start_tracking(workspace, self._context.ui, run)
+
+
+_COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+
+
+class StaleTaskError(RequestError):
+    """A task changed between its choice and its start."""
+
+
+def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
+    """Refuse to start an agent on a task that a commit of a person's did, and that is not recorded yet.
+
+    Raises StaleTaskError, GitError.
+    """
+    oid = deferred_commit_of(workspace, task_id)
+    if oid is not None:
+        raise StaleTaskError(
+            f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
+            hint="`git blackbird execute` records it; its first lines say what prevents that",
+        )
+
+
+def require_ready(state: PlanState, task: Task) -> Task:
+    """Return the task when it is ready, or when its latest run only waits for a call to go on with it.
+
+    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
+    """
+    require_readable(state, task)
+    readiness = full_readiness(state, task)
+    if readiness.is_ready:
+        return task
+    run = state.latest(task.id)
+    if run is not None and (
+        run.decision_state is DecisionState.CHANGES_REQUESTED
+        or run.status is RunStatus.PAUSED
+        or stage_of(run) is Stage.LANDING
+    ):
+        return task
+    hints = [*readiness.hints]
+    if run is not None and run.is_pending:
+        hints.append(decide_run_command(run))
+    elif task.status in _COMMANDS:
+        hints.append(task_command(_COMMANDS[task.status], task.id))
+    raise RequestError(
+        f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
+        hint="\n".join(hints) or task_command("show", task.id),
+    )

@@ -1,0 +1,115 @@
+"""Prepare the folder of a task: the ignored files that an agent needs, and what a command makes."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.agents.process.launch import ExitCause
+from git_blackbird.controller.change.check.programs import UserCommand
+from git_blackbird.controller.change.work.agent_process import scratch_dir
+from git_blackbird.controller.core.ui import UserInterface, inform
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.slots import Slot, load_slot, save_slot, setup_mark
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
+from git_blackbird.messages.display.format import render_bytes
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.check import describe_exit
+
+_SAID_BYTES = 100 * 1000 * 1000
+
+
+class SetupError(RequestError):
+    """The worktree of a task could not be prepared, so the task does not start."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """The preparation of a folder with the files of a task: ``worktree.copy``, then ``worktree.setup``.
+
+    ``workspace`` is the user's worktree, ``what`` the folder in words. ``is_stopped`` and ``hurry`` tell of
+    interrupts.
+    """
+
+    workspace: Workspace
+    ui: UserInterface
+    task_id: TaskId
+    what: str
+    folder: Path
+    log: Path
+    slot: Slot
+    is_stopped: Callable[[], bool]
+    hurry: asyncio.Event
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to prepare."""
+        config = self.workspace.config.worktree
+        return not config.copy_files and not config.setup
+
+    async def run(self, mark: str, scratch: Path) -> bool:
+        """Prepare the folder; False when it was interrupted. Raises SetupError.
+
+        ``scratch`` is the private folder for ``mark``.
+        """
+        try:
+            await run_in_thread(self._copy)
+            return await self._command(mark, scratch)
+        except SetupError:
+            raise
+        except BlackbirdError as error:
+            raise SetupError(f"the set-up of {self.what} failed: {error.message}", hint=error.hint) from error
+
+    def _copy(self) -> None:
+        config, repo = self.workspace.config.worktree, self.workspace.repo
+        names = list_ignored(repo, config.copy_files, HIDDEN)
+        if (size := count_bytes(repo.top, names, self.folder)) > _SAID_BYTES:
+            text = f"copying {render_bytes(size)} for {self.what}, which this file system cannot share"
+            inform(self.ui, text, self.task_id)
+        copy_files(repo.top, names, self.folder, self.is_stopped)
+
+    async def _command(self, mark: str, scratch: Path) -> bool:
+        config = self.workspace.config.worktree
+        if not config.setup:
+            return True
+        inform(self.ui, f"setting up {self.what}: {clean_line(config.setup)}", self.task_id)
+        command = UserCommand(
+            self.task_id,
+            mark,
+            config.setup,
+            self.folder,
+            scratch,
+            self.log,
+            "worktree.setupSeconds",
+            config.setup_seconds,
+            {**self.variables, **self.slot.variables},
+        )
+        ended = await command.run(self.workspace, self.hurry)
+        if ended.cause is ExitCause.INTERRUPTED:
+            return False
+        if ended.exit_code == 0 and ended.cause is ExitCause.EXITED:
+            return True
+        why = command.why_broken(ended) or describe_exit(ended.exit_code)
+        raise SetupError(f"the set-up of {self.what} failed: {why}", hint=f"its output: {self.log}")
+
+
+async def set_up_worktree(setup: SetUp, linked: Repository) -> bool:
+    """Prepare the worktree of a task, once; False when it was interrupted. Raises SetupError, SaveError.
+
+    One that was interrupted or killed is begun again.
+    """
+    if load_slot(linked) is not None:
+        return True
+    if not setup.is_empty:
+        mark = setup_mark(linked)
+        with scratch_dir(setup.workspace.paths, mark) as scratch:
+            if not await setup.run(mark, scratch):
+                return False
+    save_slot(linked, setup.slot)
+    return True

@@ -1,1 +1,0 @@
-"""Checkpoints, decisions, and the commit of an approval."""

@@ -1,0 +1,1 @@
+"""Where the files of a task are: in the user's worktree, or in one of its own."""

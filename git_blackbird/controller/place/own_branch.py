@@ -1,0 +1,64 @@
+"""The change of a run in a worktree of its task's, also where the agent went to another branch there."""
+
+from collections.abc import Iterator
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import OwnChange, some_paths
+from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, read_commit_trees
+from git_blackbird.git.worktree.linked import base_of
+from git_blackbird.git.worktree.merging import merge_trees
+from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.entities.change import Summary, SwitchedBranch, TreePair
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import Run
+
+_SECOND = 1_000_000_000
+
+
+def own_change_elsewhere(workspace: Workspace, run: Run, pair: TreePair) -> OwnChange:
+    """Return the change of a run in a worktree of its task's: all that was done there is the task's own.
+
+    Where its agent went to another branch, that is what was done on it. Raises UnusableError.
+    """
+    repo, base = workspace.repo, base_of(workspace.repo)
+    if base is None:
+        return OwnChange(pair, began=run.worktree_base)
+    history = workspace.store.records.history(run.task_id)
+    since, began_with = _fork_point(repo, history, run, base), read_commit_trees(repo, base, HIDDEN)
+    if since == base:
+        took_back = some_paths(_taken_back(repo, began_with, pair.head))
+        begins, beside = began_with.tree, Summary(takes_back=took_back)
+    else:
+        begins = began_with.tree if since is None else read_commit_trees(repo, since, HIDDEN).tree
+        (merge,) = merge_trees(repo, begins, [(began_with.tree, pair.head)])
+        unmerged = some_paths(merge.conflicts)
+        beside = Summary(switched=SwitchedBranch(branch=head(repo).branch, since=since, unmerged=unmerged))
+    if _since(beside) == _since(_summary_before(history, run)):
+        return OwnChange(pair, beside, run.worktree_base)
+    return OwnChange(TreePair(begins, pair.head), beside, begins)
+
+
+def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str | None:
+    there = [one for one in (*Change.of(history).runs, run) if one.worktree == run.worktree]
+    began = min(parse_timestamp(one.started_at) for one in there)
+    return find_fork_point(repo, base, began // _SECOND)
+
+
+def _taken_back(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:
+    """Return the paths at which what was in no commit is again as the user's commit has it."""
+    trees = TreeStore(repo)
+    in_no_commit, changed = trees.changed_paths(*began), {*trees.changed_paths(began.before, head_tree)}
+    yield from sorted({*in_no_commit} - changed)
+
+
+def _summary_before(history: History, run: Run) -> Summary | None:
+    resumed = None if run.resumes is None else history.find(run.resumes)
+    return None if resumed is None else resumed.review_summary
+
+
+def _since(summary: Summary | None) -> str | None:
+    return None if summary is None or summary.switched is None else summary.switched.since

@@ -1,0 +1,200 @@
+"""The worktrees in which tasks are worked on: what is going on in each, and removing those done with."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
+from git_blackbird.controller.place.slots import stop_cut_off
+from git_blackbird.controller.place.worktrees import forget, release, take_whole, worktrees_folder
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.linked import (
+    TaskWorktree,
+    disk_bytes,
+    lost_worktrees,
+    mend_half_made,
+    task_worktrees,
+)
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
+
+
+class PlaceState(StrEnum):
+    """What is going on in the worktree of a task."""
+
+    AT_WORK = "at_work"
+    DECISION = "waits_for_decision"
+    ANSWERS = "waits_for_answers"
+    CHANGES = "changes_due"
+    LANDING = "waits_to_land"
+    PAUSED = "paused"
+    FAILED = "failed"
+    NOT_STARTED = "not_started"
+    GIVEN_UP = "given_up"
+    LANDED = "landed"
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        return self.value.replace("_", " ")
+
+
+_DONE_WITH = frozenset({PlaceState.NOT_STARTED, PlaceState.GIVEN_UP, PlaceState.LANDED})
+_OF_STATUS = {
+    RunStatus.WAITING_USER: PlaceState.ANSWERS,
+    RunStatus.PAUSED: PlaceState.PAUSED,
+    RunStatus.FAILED: PlaceState.FAILED,
+}
+
+
+class PlaceOfTask(NamedTuple):
+    """The worktree of a task; ``since`` is when the last run there started, None where none has."""
+
+    task_id: TaskId
+    path: Path
+    state: PlaceState
+    since: str | None
+    disk_bytes: int
+
+
+class Pruned(NamedTuple):
+    """What became of a worktree: None for one that was or would be removed, else why it stays.
+
+    ``kept`` is the reference of what was edited in it after its last run.
+    """
+
+    place: PlaceOfTask
+    reason: str | None
+    kept: str | None = None
+
+
+def list_places(workspace: Workspace) -> list[PlaceOfTask]:
+    """List the worktrees of this plan's tasks, those that are done with included."""
+    return [place for _, place in _places(workspace)]
+
+
+def find_place(workspace: Workspace, task_id: str) -> PlaceOfTask:
+    """Return the worktree of a task. Raises RequestError where it has none."""
+    place = next((place for place in list_places(workspace) if place.task_id == task_id), None)
+    if place is None:
+        find_task(workspace.store.plan(), task_id)
+        raise RequestError(f"{task_id} has no worktree of its own")
+    return place
+
+
+def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
+    """Remove the worktrees that are done with, once references keep what is in them; say what stays and why.
+
+    Raises LockedError while another command runs agents: it may be about to work in one.
+    """
+    workspace.environment.forbid_agents("remove worktrees")
+    if dry_run:
+        lost = [Pruned(place, None) for _, place in _lost(workspace)]
+        there = _places(workspace)
+        return lost + [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in there]
+    with hold_controller(workspace, "worktrees prune"):
+        mend_half_made(workspace.repo, worktrees_folder(workspace))
+        lost = [_forget(workspace, linked, place) for linked, place in list(_lost(workspace))]
+        return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
+
+
+def remove_landed(workspace: Workspace) -> None:
+    """Remove the worktrees that a killed command left after their change had landed.
+
+    Needs the controller lock. One that cannot be removed stays, as it does after a landing. Those that were
+    half made are known then. Raises UnusableError.
+    """
+    mend_half_made(workspace.repo, worktrees_folder(workspace))
+    for linked, place in list(_lost(workspace)):
+        _forget(workspace, linked, place)
+    for each in list(task_worktrees(workspace.repo)):
+        history = workspace.store.records.history(TaskId(each.task_id))
+        if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
+            with contextlib.suppress(BlackbirdError):  # `worktrees` lists it
+                release(workspace, each.repo)
+
+
+def _lost(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    """Return the worktrees that are done with whose folders somebody removed."""
+    for linked, place in _described(workspace, lost_worktrees(workspace.repo)):
+        if place.state in _DONE_WITH:
+            yield linked, place
+
+
+def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Let git forget a worktree whose folder is gone; say why it cannot."""
+    try:
+        forget(workspace, linked)
+    except BlackbirdError as error:
+        return Pruned(place, error.line)
+    return Pruned(place, None)
+
+
+def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    return _described(workspace, task_worktrees(workspace.repo))
+
+
+def _described(
+    workspace: Workspace, worktrees: Iterable[TaskWorktree]
+) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    tasks = workspace.store.plan().tasks
+    for each in sorted(worktrees, key=lambda each: each.task_id):
+        task_id, linked = TaskId(each.task_id), each.repo
+        history = workspace.store.records.history(task_id)
+        run = _last_run(history, each)
+        state = _state_of(history, run, is_planned=task_id in tasks)
+        since = None if run is None else run.started_at
+        yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked))
+
+
+def _last_run(history: History, place: TaskWorktree) -> Run | None:
+    known = {str(place.repo.top), str(place.made_at)}
+    there = (run for run in reversed(history.own) if run.worktree in known)
+    return next(there, None)
+
+
+def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceState:
+    """Say what is going on in a worktree by the last run there."""
+    if run is None:
+        return PlaceState.NOT_STARTED if is_planned else PlaceState.GIVEN_UP
+    requested = run.decision_state is DecisionState.CHANGES_REQUESTED
+    is_rejected = run.decision_state is DecisionState.REJECTED
+    facts = (
+        (run.status is RunStatus.RUNNING, PlaceState.AT_WORK),
+        (run.landing is LandingState.LANDED, PlaceState.LANDED),
+        (not is_planned or is_rejected or history.latest != run, PlaceState.GIVEN_UP),
+        (run.is_pending, PlaceState.DECISION),
+        (requested, PlaceState.CHANGES),
+        (run.awaits_landing, PlaceState.LANDING),
+    )
+    first = next((state for holds, state in facts if holds), None)
+    return first or _OF_STATUS.get(run.status, PlaceState.LANDING)
+
+
+def _why_needed(place: PlaceOfTask) -> str | None:
+    return None if place.state in _DONE_WITH else place.state.words
+
+
+def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
+    """Return why a worktree would stay; None for one that would be removed."""
+    if (reason := _why_needed(place)) is None:
+        try:
+            take_whole(workspace, linked)
+        except BlackbirdError as error:
+            return error.line
+    return reason
+
+
+def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+    """Remove a worktree that is done with; say why one stays."""
+    if (reason := _why_needed(place)) is not None:
+        return Pruned(place, reason)
+    try:
+        stop_cut_off(linked)
+        return Pruned(place, None, release(workspace, linked))
+    except BlackbirdError as error:
+        return Pruned(place, error.line)

@@ -1,0 +1,47 @@
+"""What a person edited in a task's own worktree after its run."""
+
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.merged_places import merge_in
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.git.worktree.changes import changed_paths
+from git_blackbird.git.worktree.linked import unmerged_paths
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.run import LandingState, Run
+
+
+class TaskEdits(NamedTuple):
+    """The change of a task with what a person edited in its worktree since, at these paths."""
+
+    pair: TreePair
+    paths: tuple[str, ...]
+
+
+def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+    """Return what was edited in the worktree of a run since; None if nothing was, or it has landed.
+
+    A conflict that was resolved there without another word, as by ``git add``, counts as an edit.
+    Raises SnapshotError, GitError.
+    """
+    change = run.change_elsewhere
+    place = None if change is None or run.landing is LandingState.LANDED else place_of(workspace, run)
+    if change is None or place is None:
+        return None
+    tree = snapshot(place, since=run.head_tree).tree
+    merged = merge_in(run, place.repo)
+    if merged is None:
+        if tree in {run.head_tree, change.head} or run.worktree_base is None or run.head_tree is None:
+            return None
+        return _edits(workspace, TreePair(run.worktree_base, tree), run.head_tree)
+    pair = TreePair(merged.base, tree)
+    if pair == change:
+        return None
+    is_untouched = tree == merged.head and bool(unmerged_paths(place.repo))
+    return None if is_untouched else _edits(workspace, pair, merged.head)
+
+
+def _edits(workspace: Workspace, pair: TreePair, known: str) -> TaskEdits:
+    paths = sorted(changed_paths(workspace.repo, TreePair(known, pair.head)))
+    return TaskEdits(pair, tuple(path.decode(errors="replace") for path in paths))

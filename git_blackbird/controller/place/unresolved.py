@@ -1,0 +1,82 @@
+"""Conflicts of a merge that a task's worktree was brought to, and that nobody has resolved yet."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.linked import unmerged_paths
+from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
+from git_blackbird.git.worktree.saved_trees import load_run_ref
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.run import Run
+
+
+class _Brought(NamedTuple):
+    """A change, the user's worktree that it was merged with, and what git made of both."""
+
+    change: TreePair
+    now: str
+    merge: TreeMerge
+
+
+def unresolved_paths(
+    workspace: Workspace, run: Run, change: TreePair, only: Iterable[str] = ()
+) -> tuple[bytes, ...]:
+    """Return the conflicts of the last merge that a change of the run's task leaves unresolved.
+
+    That is a file with markers of the merge; one that is as git left it, until somebody adds it to the index
+    of the task's worktree; and one that git made under a name of its own for what was in the way, as long as
+    it is there. With ``only`` those at these paths and below them; a name of git's own may be among them.
+    Raises UnusableError, GitError.
+    """
+    left = {*left_markers(workspace.repo, change), *_as_git_left_them(workspace, run, change, set(only))}
+    return tuple(path for path in sorted(left) if not only or is_below(path, only))
+
+
+def unresolved_text(paths: Iterable[bytes]) -> str | None:
+    """Say that conflicts are not resolved; None without any."""
+    names = ", ".join(path.decode(errors="replace") for path in paths)
+    return f"the conflict in {names} is not resolved" if names else None
+
+
+def is_conflict_shown(workspace: Workspace, run: Run, change: TreePair | None) -> bool:
+    """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
+    brought = _last_brought(workspace, run)
+    shown = brought is not None and brought.change == change and bool(brought.merge.conflicts)
+    return shown and place_of(workspace, run) is not None
+
+
+def is_below(path: bytes, names: Iterable[str]) -> bool:
+    """Whether a path is among files and folders that were named."""
+    return any(name == "." or (path + b"/").startswith(os.fsencode(name) + b"/") for name in names)
+
+
+def _as_git_left_them(workspace: Workspace, run: Run, change: TreePair, named: set[str]) -> Iterator[bytes]:
+    brought = _last_brought(workspace, run)
+    if brought is None or brought.change == change or not brought.merge.conflicts:
+        return
+    trees, place = TreeStore(workspace.repo), place_of(workspace, run)
+    unmerged = brought.merge.conflicts if place is None else unmerged_paths(place.repo)
+    for path in brought.merge.conflicts:
+        entry = trees.entry(change.head, path)
+        if entry is None:
+            continue
+        is_named_by_git = not any(trees.entry(tree, path) for tree in (*brought.change, brought.now))
+        is_untouched = path in unmerged and entry == trees.entry(brought.merge.tree, path)
+        if os.fsdecode(path) not in named if is_named_by_git else is_untouched:
+            yield path
+
+
+def _last_brought(workspace: Workspace, run: Run) -> _Brought | None:
+    for one in reversed(Change.of(workspace.store.records.history(run.task_id)).runs):
+        change = load_run_ref(workspace.repo, one.id, "landing-change")
+        merged = load_run_ref(workspace.repo, one.id, "landing-merge")
+        if change is not None and merged is not None:
+            (merge,) = merge_trees(workspace.repo, change.base, [(merged.base, change.head)])
+            return _Brought(change, merged.base, merge)
+    return None

@@ -1,0 +1,352 @@
+"""The worktree of its own in which a task is worked on, until its change has landed."""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird import trace
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.merged_places import base_commit, bring_merge, merge_in
+from git_blackbird.controller.place.slots import stop_cut_off
+from git_blackbird.controller.place.snapshots import know_new_worktree, limits_of, snapshot
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.linked import (
+    add_task_worktree,
+    base_tree,
+    begin_checkout,
+    begun_tree,
+    checkout_ended,
+    find_task_worktree,
+    is_cut_off,
+    is_locked,
+    lost_worktrees,
+    move_back,
+    owner_of,
+    remove_worktree,
+    stray_commits,
+)
+from git_blackbird.git.worktree.log import only_in_worktree
+from git_blackbird.git.worktree.merging import require_merge_tree
+from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
+from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodule_checkout import populate
+from git_blackbird.git.worktree.submodules import (
+    PRUNE_AFTERWARDS,
+    keep_commits,
+    new_commits,
+    require_committed,
+)
+from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
+from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.entities.change import SkippedPath, TreePair
+from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
+from git_blackbird.model.views.events import Phase
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run works.
+
+    ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
+    ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are paths of the user's
+    worktree that a new one does not have; ``said`` is what people are to be told of the place.
+    """
+
+    workspace: Workspace
+    base: str | None = None
+    begins: Snapshot | None = None
+    left_out: tuple[SkippedPath, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+def place_of(workspace: Workspace, run: Run) -> Workspace | None:
+    """Return the workspace with the worktree that a run worked in; None where that is gone."""
+    if run.worktree is None:
+        return workspace
+    found = find_task_worktree(workspace.repo, run.task_id)
+    return None if found is None else workspace.working_in(found.repo)
+
+
+def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
+    """Return where the worktree of a task belongs. Raises UnusableError for a folder that cannot be it."""
+    above, top = worktrees_folder(workspace), workspace.paths.state_root
+    for inside, what in ((workspace.repo.common_dir, "the git directory"), (top, "the worktree itself")):
+        if above.is_relative_to(os.path.realpath(inside)):
+            raise UnusableError(
+                f"worktree.dir is {above}, inside {what}", hint="agents need a folder outside of both"
+            )
+    return above / task_id
+
+
+def worktrees_folder(workspace: Workspace) -> Path:
+    """Return the folder that is configured for the worktrees of tasks."""
+    top, given = workspace.paths.state_root, workspace.config.worktree.dir
+    beside = f"../{top.name}.worktrees"
+    return Path(os.path.realpath(top / Path(given or beside).expanduser()))
+
+
+def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
+    """Return where an agent is to work on a task: in place, or in a worktree, which is made if need be.
+
+    A session goes on where it was: agents find theirs by the path. What is started anew has a worktree again
+    if it had one. Raises GitTooOldError, SnapshotError, RequestError where the place of a worktree is taken,
+    GitError.
+    """
+    if resumed is not None:
+        return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
+    if not workspace.gets_worktree(workspace.store.records.history(task_id)):
+        return Place(workspace)
+    require_merge_tree(workspace.repo)
+    folder = folder_for(workspace, task_id)
+    return _make(workspace, task_id, folder, _give_up(workspace, task_id))
+
+
+def reopen_place(workspace: Workspace, run: Run) -> Workspace:
+    """Return the workspace with the worktree of a run, made again where it is gone.
+
+    Raises RequestError, GitError.
+    """
+    linked, _ = _at_its_place(workspace, run)
+    return workspace.working_in(linked)
+
+
+def _reopen(workspace: Workspace, run: Run) -> Place:
+    if run.landing is not LandingState.LANDED:
+        linked, said = _at_its_place(workspace, run)
+        base = (run.landing_trees or {}).get("base")
+        if run.requested_by == BY_LANDING and base is not None:
+            bring_merge(workspace, run, linked, base)
+        merged = merge_in(run, linked)
+        base = run.worktree_base if merged is None else merged.base
+        return Place(workspace.working_in(linked), base, said=said)
+    folder = folder_for(workspace, run.task_id)
+    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id))
+
+
+def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
+    """Return the worktree of a task where its session looks for it, and what is to be said of that."""
+    found = find_task_worktree(workspace.repo, run.task_id)
+    if found is not None and is_cut_off(found.repo):
+        release(workspace, found.repo)
+        found = None
+    if found is None:
+        return _restore(workspace, run, folder_for(workspace, run.task_id)), ()
+    linked, folder = found.repo, found.made_at
+    if linked.top == folder or not folder.parent.is_dir():
+        return linked, ()
+    if os.path.lexists(folder):
+        raise RequestError(
+            f"the worktree of {run.task_id} is at {linked.top}, and its session looks for it at {folder}",
+            hint=f"move what is at {folder} away",
+        )
+    back = move_back(workspace.repo, linked, folder)
+    return back, (f"the worktree of {run.task_id} is back at {folder}, where its session looks for it",)
+
+
+def _give_up(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
+    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
+
+    Return what is to be said of that.
+    """
+    found = find_task_worktree(workspace.repo, task_id)
+    if found is not None:
+        stop_cut_off(found.repo)
+        if (kept := release(workspace, found.repo)) is not None:
+            return (kept_text(task_id, kept),)
+    return ()
+
+
+def kept_text(task_id: str, kept: str) -> str:
+    """Say where the files of a worktree are that had more than its runs left, and how to have them back."""
+    name = kept.rpartition("/")[2]
+    command = f"git blackbird restore {kept} --branch kept-{name}"
+    return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
+
+
+def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
+    """Make the worktree of a task with the files of the user's worktree as they are now."""
+    with trace.measured(Phase.WORKTREE, task_id):
+        # First, because the worktree of an earlier task that is being removed would keep it waiting later.
+        began = time.monotonic()
+        linked = _add(workspace, task_id, folder)
+        try:
+            taken = _base_snapshots.take(workspace, began)
+        except BlackbirdError:
+            remove_worktree(workspace.repo, linked)
+            raise
+        begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
+        failed = populate(workspace.repo, linked)
+        checkout_ended(linked)
+        place = workspace.working_in(linked)
+        begins = know_new_worktree(place, taken.tree)
+    return Place(place, begins=begins, left_out=taken.left_out, said=(*said, *_empty_texts(task_id, failed)))
+
+
+def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
+    for path, reason in failed.items():
+        yield f"the submodule {path} is empty in the worktree of {task_id}: {reason}"
+
+
+def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
+    """Add the worktree of a task, and forget the ones before whose folders are gone."""
+    for lost in lost_worktrees(workspace.repo):
+        if lost.task_id == task_id:
+            forget(workspace, lost.repo)
+    return add_task_worktree(workspace.repo, task_id, folder)
+
+
+class _BaseSnapshots:
+    """Snapshots of the user's worktree for tasks that begin at the same time, which share one."""
+
+    def __init__(self) -> None:
+        self._taking = threading.Lock()
+        self._top: Path | None = None
+        self._began = 0.0
+        self._last: Snapshot | None = None
+
+    def take(self, workspace: Workspace, since: float) -> Snapshot:
+        """Return a snapshot that began after ``since`` by the monotonic clock, one's own or another's."""
+        with self._taking:
+            if self._last is None or self._top != workspace.repo.top or self._began < since:
+                self._top, self._began = workspace.repo.top, time.monotonic()
+                with writing_lock(workspace.repo.top):
+                    self._last = snapshot(workspace)
+            return self._last
+
+
+_base_snapshots = _BaseSnapshots()
+
+
+def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
+    """Make a worktree again that somebody removed, with the files as a run left them."""
+    tree, base = run.head_tree or run.base_tree, run.worktree_base
+    if tree is None or base is None or tree not in TreeStore(workspace.repo):
+        raise RequestError(
+            f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
+            hint=restart_command(run.task_id),
+        )
+    linked = _add(workspace, run.task_id, folder)
+    begin_checkout(linked, base_commit(workspace, run.task_id, base))
+    trees = TreeStore(linked)
+    sides = {path: both for path, both in submodule_sides(trees, TreePair(base, tree)) if None not in both}
+    files = trees.edited(tree, {path: before for path, (before, _) in sides.items()})
+    expected = take_signatures(linked, trees.changed_paths(base, files))
+    seconds = float(workspace.config.snapshot.timeout_seconds)
+    write_all_paths(linked, base, files, expected, timeout_seconds=seconds)
+    moved = {os.fsdecode(path): after.oid for path, (_, after) in sides.items() if after is not None}
+    populate(workspace.repo, linked, moved)
+    checkout_ended(linked)
+    return linked
+
+
+def release(workspace: Workspace, linked: Repository) -> str | None:
+    """Remove a task's worktree, once all that is in it is reachable by a reference.
+
+    Return the reference of what was edited there after the last run, if anything was.
+
+    Raises RequestError where a file cannot be kept, SnapshotError, GitError; the worktree stays then.
+    """
+    taken = take_whole(workspace, linked)
+    keep_submodules(workspace, linked)
+    name = _keep_strays(workspace, linked)
+    owner = owner_of(linked)
+    runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
+    known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
+    is_edited = taken.tree not in known and not _is_begun(linked, taken.tree, known)
+    is_named = bool(runs) or taken.tree != base_tree(linked)
+    if is_edited:
+        save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
+    remove_worktree(workspace.repo, linked)
+    return kept_worktree(name) if is_edited and is_named else None
+
+
+def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
+    """Keep the commits made in a worktree that nothing else reaches, and return under which name."""
+    environment, strays = workspace.environment, stray_commits(linked)
+    name = build_run_id(environment.now(), environment.random_bits(16))
+    if left := sorted(only_in_worktree(workspace.repo, strays)):
+        keep_commit(workspace.repo, name, *left)
+    return name
+
+
+def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
+    """Whether a tree is what had been written of a checkout, and of a known tree, when that was cut off."""
+    if not is_cut_off(linked):
+        return False
+    trees = TreeStore(linked)
+    sources = [one for one in known if one is not None and one in trees]
+    return all(
+        trees.entry(tree, path) in {None, *(trees.entry(one, path) for one in sources)}
+        for path in trees.changed_paths(begun_tree(linked), tree)
+    )
+
+
+def forget(workspace: Workspace, lost: Repository) -> None:
+    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept.
+
+    Raises RequestError where it cannot be kept, GitError.
+    """
+    keep_submodules(workspace, lost)
+    _keep_strays(workspace, lost)
+    remove_worktree(workspace.repo, lost)
+
+
+def keep_submodules(workspace: Workspace, linked: Repository) -> None:
+    """Bring what is committed in the submodules of a task's worktree to the user's own repositories of them.
+
+    Raises RequestError where there is none, GitError.
+    """
+    for new in new_commits(linked, workspace.repo):
+        keep_commits(linked, new)
+
+
+def bring_submodules(workspace: Workspace, run: Run) -> None:
+    """Bring the commits of submodules that a run's change names to the user's own repositories of them.
+
+    Where there is none they stay where they are. Raises GitError.
+    """
+    change = run.change_elsewhere
+    if change is None or not any(submodule_sides(TreeStore(workspace.repo), change)):
+        return
+    place = place_of(workspace, run)
+    if place is not None:
+        with contextlib.suppress(RequestError):
+            keep_submodules(workspace, place.repo)
+
+
+def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
+    """Return a snapshot that has every file of a task's worktree but those of submodules, which have theirs.
+
+    Raises RequestError where it has not, what is in submodules cannot be kept, or somebody locked it,
+    SnapshotError.
+    """
+    if is_locked(linked):
+        unlock = f"git worktree unlock {shell_word(str(linked.top))}"
+        raise RequestError(f"{linked.top} stays: it is locked", hint=f"`{unlock}`, {PRUNE_AFTERWARDS}")
+    taken = snapshot(workspace.working_in(linked))
+    if taken.left_out:
+        names = ", ".join(skipped.path for skipped in taken.left_out[:5])
+        raise RequestError(
+            f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
+        )
+    # No agent has worked in one that is not whole yet.
+    if not is_cut_off(linked):
+        require_committed(linked, limits_of(workspace))
+        new_commits(linked, workspace.repo)
+    return taken
+
+
+def _known_trees(workspace: Workspace, run: Run) -> set[str | None]:
+    """Return what a worktree was like at the ends of a run, as it was decided on, and as a merge left it."""
+    merged = load_run_ref(workspace.repo, run.id, "landing-merge")
+    decided = (run.decided_trees or {}).get("head")
+    return {run.base_tree, run.head_tree, decided, None if merged is None else merged.head}

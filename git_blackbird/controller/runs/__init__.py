@@ -1,1 +1,0 @@
-"""One run, from its first snapshot to its closed record."""
