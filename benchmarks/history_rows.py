@@ -11,7 +11,7 @@ from benchmarks.measuring import Row, Ruler, Sample, in_turns, row_of
 from benchmarks.plan_rows import RUNS_OF_TASK
 from benchmarks.plans import build_tasks, choose_agent, execute, save_plan, save_records
 from benchmarks.startup_rows import starting
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 _TASKS = 1000
 _FEW = 100

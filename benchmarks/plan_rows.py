@@ -9,8 +9,8 @@ from benchmarks.measuring import Row, Sample, Turn, compare
 from benchmarks.plans import PLAN, save_plan, save_records, task_id
 from benchmarks.startup_rows import starting
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 
 TASKS = 10_000
 _CHILDREN = 9

@@ -9,9 +9,9 @@ from benchmarks.bench import Bench
 from benchmarks.measuring import Sample, run_process
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import RECORDER, Run, RunStatus
 from git_blackbird.storage.plan_file import render_plan
 from git_blackbird.storage.record_file import render_record
 

@@ -14,7 +14,7 @@ from benchmarks.plans import PLAN, build_tasks, choose_agent, save_plan, save_re
 from benchmarks.screen import Screen
 from benchmarks.snapshot_rows import FILES, QUICK_FILES
 from git_blackbird.model.base.path_search import PathIndex
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 _TASKS = 10_000
 _OPEN = 20

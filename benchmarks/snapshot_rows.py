@@ -12,7 +12,7 @@ from git_blackbird.git.core.repository import Repository, discover, open_libgit2
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 FILES = 100_000
 QUICK_FILES = 10_000

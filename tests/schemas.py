@@ -14,8 +14,8 @@ from pydantic_core.core_schema import NullableSchema
 from git_blackbird.agents.configuration import WholeConfig
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.schema.base import DataOutput, ErrorOutput, EventOutput
-from git_blackbird.model.entities.plan import PlanFile
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import PlanFile
+from git_blackbird.model.run.run import Run
 
 Schema = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]

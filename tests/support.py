@@ -14,7 +14,7 @@ import pygit2
 from git_blackbird.agents.configuration import WholeConfig
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.keys import Value, with_value
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
 
 PATIENCE_SECONDS = 120.0
 _USUAL_CONFIG = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.git.hooks import task_commits
-from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER
+from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
 from tests import preloaded
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.git.support import script

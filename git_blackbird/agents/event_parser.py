@@ -14,7 +14,7 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refus
 from git_blackbird.agents.merged_lines import split_objects
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
-from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
 
 _LINE_ENDS = re.compile(rb"\n{2,}")
 MAX_LINE_BYTES = 4 * 1024 * 1024

@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.agent_io import AgentFailure
-from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.run.agent_io import AgentFailure
 
 _MAX_CHARACTERS = 16 * 1024
 _NOT_FOUND_STATUS = 127

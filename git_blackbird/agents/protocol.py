@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights, agent_in_text
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.run.agent_io import AgentResult, Progress, Rights, agent_in_text
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

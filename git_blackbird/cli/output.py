@@ -18,14 +18,14 @@ import click
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
+from git_blackbird.model.base.next_steps import EXECUTE, ShellLine
 from git_blackbird.model.base.sanitize import keep_styles, strip_controls
-from git_blackbird.model.entities.cli_hints import EXECUTE, ShellLine
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
     from git_blackbird.model.config.layers import RawSetting
-    from git_blackbird.model.entities.provenance import RecordError, StaleCopy
+    from git_blackbird.model.run.provenance import RecordError, StaleCopy
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.next_steps import ShellLine, task_command
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import moment_of
-from git_blackbird.model.entities.cli_hints import ShellLine, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.provenance import NOTHING_BESIDE, Beside, RecordError, StaleCopy
-from git_blackbird.model.entities.run import DECIDED, Run
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError, StaleCopy
+from git_blackbird.model.run.run import DECIDED, Run
 from git_blackbird.storage.files import load_in, opened_below, remove_copy, write_copy
 from git_blackbird.storage.json_codec import load_part
 from git_blackbird.storage.paths import Paths

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.check import CheckResult
+from git_blackbird.model.run.check import CheckResult
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths

@@ -15,8 +15,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import describe
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.plan import Plan, PlanFile, Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, PlanFile, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import PlanError, item_place, plan_faults
 from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import load_in
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.paths import Paths

@@ -14,10 +14,10 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.standing import Histories, is_closed
-from git_blackbird.model.entities.history import NO_HISTORY, History
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.run.history import NO_HISTORY, History
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths

@@ -13,12 +13,12 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
-from git_blackbird.model.entities.history import SavedFeedback
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import StaleCopy
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import SavedFeedback
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import StaleCopy
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.feedback import FeedbackStore

@@ -21,7 +21,7 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible

@@ -27,13 +27,13 @@ from git_blackbird.messages.display.format import moved_lines, render_reset, und
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.run.run import DecisionState, Run
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines, screen_help_lines

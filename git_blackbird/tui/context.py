@@ -18,8 +18,8 @@ from git_blackbird.errors import BlackbirdError, RequestError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver

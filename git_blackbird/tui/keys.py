@@ -6,7 +6,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.base.next_steps import TaskCommand, task_command
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""

@@ -9,8 +9,8 @@ from git_blackbird.controller.queries.transcripts import FollowedSteps, followed
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.agent_io import Progress
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.run import Run, RunStatus
 from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.widgets.live_log import LiveEntry, LivePane
 

@@ -28,7 +28,7 @@ from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.plan_edits import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.modal import ChoiceModal

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.events import AGREE, REFUSE, render_ask, render_rights
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.change.decision import Reply
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision

@@ -18,7 +18,7 @@ from git_blackbird.agents.protocol import (
     OutputParser,
     RunRequest,
 )
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
+from git_blackbird.model.run.agent_io import AgentResult, Progress
 
 # Processes are found by this id: tests that run side by side must not stop each other's.
 RUN_ID = f"{os.getpid():016x}"

@@ -9,7 +9,7 @@ from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
 from git_blackbird.agents.codex.events import CodexParser, unwrap
 from git_blackbird.agents.failures import error_line
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from tests.agents.running import assign
 
 RESTART = "git blackbird restart t1    # a new session, with everything pending"

@@ -42,8 +42,8 @@ import shutil
 from git_blackbird.agents.command.agent import CommandParser
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, build_session_uuid
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import Rights
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.run.agent_io import Rights
+from git_blackbird.model.base.next_steps import ShellLine
 
 CALMER = ShellLine("git config blackbird.parrot.voice low")
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.claude.parser import ClaudeParser
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind
-from git_blackbird.model.entities.run import Usage
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.run import Usage
 from tests.agents.running import assign
 
 INIT = {"type": "system", "subtype": "init", "cwd": "/w"}

@@ -11,7 +11,7 @@ import pytest
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import new_task
+from git_blackbird.model.plan.plan import new_task
 from tests.agents.running import Stage, assign
 from tests.standin.install import EVERY_CLAUDE, Program
 from tests.standin.real import load, model_of, needs_sandbox, real, short_folder

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult
-from git_blackbird.model.entities.run import RECORDER, Run, RunFields
+from git_blackbird.model.run.findings import MergedReview, ReviewResult
+from git_blackbird.model.run.run import RECORDER, Run, RunFields
 
 STAMP = "2026-01-02T03:04:05Z"
 # Runs are in its order, and those without one are not read.

@@ -18,7 +18,7 @@ import pytest
 
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
-from git_blackbird.model.entities.run import RECORDER, RunFields
+from git_blackbird.model.run.run import RECORDER, RunFields
 from tests.controller.killing import SHARDS, sample
 from tests.support import commit, git
 from tests.trial.program import Trial

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.run.run import DecisionState
 from tests.cli.terminal import CTRL_C, CTRL_S, ENTER, ESCAPE, Terminal
 from tests.cli.ui.test_terminal import decide_elsewhere, demo_repo, last_run, pending
 from tests.controller.support import leaf, put_plan, runs_of, store_at

@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.support import commit, git
 from tests.trial.program import Trial
 

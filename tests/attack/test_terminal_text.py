@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 from tests.attack.hostile import record, run_fields, states, task_fields
 from tests.support import commit, git, write
 from tests.trial.program import Trial

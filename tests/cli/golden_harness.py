@@ -16,8 +16,8 @@ import pytest
 
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.support import hold_none

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.plan import Task, new_task
-from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task, new_task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
 FIRST_RUN = "019b7c4e52000001"

@@ -12,8 +12,8 @@ from git_blackbird.cli.schema.events import CheckpointReached
 from git_blackbird.messages.display.checkpoint import Style, StyledLine, render_checkpoint
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
+from git_blackbird.model.run.run import DecisionState, Run, RunFields, RunStatus
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided
 from tests import preloaded

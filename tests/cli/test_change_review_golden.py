@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.model.entities.run import RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.cli.review_order import in_order

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import task
 from tests.cli.terminal import CTRL_C, CTRL_D, ENTER, Terminal, program_environ

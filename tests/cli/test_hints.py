@@ -10,7 +10,7 @@ import click
 import pytest
 
 from git_blackbird.cli.syntax.registry import COMMANDS, cli, load_command
-from git_blackbird.model.entities.cli_hints import OPTIONS_OF, Blank, CallOptions, ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import OPTIONS_OF, Blank, CallOptions, ShellLine, TaskCommand
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -56,7 +56,7 @@ def printed() -> Iterator[str]:
 def modules() -> Iterator[Path]:
     """All of the program but the words of its commands, which know what was typed."""
     for path in sorted((ROOT / "git_blackbird").rglob("*.py")):
-        if "cli" not in path.parts and path.name != "cli_hints.py":
+        if "cli" not in path.parts and path.name != "next_steps.py":
             yield path
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from git_blackbird.cli.render.plan_picture import remark_on
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import DecisionState, RunStatus
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.layers import Edge, layered_graph
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 from tests.support import commit, git, write

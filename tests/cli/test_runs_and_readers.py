@@ -14,7 +14,7 @@ import pexpect
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
+from git_blackbird.model.run.run import RunStatus, TruncatedBytes
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import RunStore
 from tests import preloaded

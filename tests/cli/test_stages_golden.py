@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.run.run import Run
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.support import commit, git
 

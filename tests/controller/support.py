@@ -16,13 +16,13 @@ from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.decision import Decision, Reply
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import DecisionState, Question, Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import DecisionState, Question, Run
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop

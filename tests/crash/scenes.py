@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import ReviewState, RunFields
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.run import ReviewState, RunFields
 from tests.cli.terminal import PROGRAM
 from tests.controller.support import (
     agree_to_agent,

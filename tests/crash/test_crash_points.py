@@ -15,11 +15,11 @@ from git_blackbird.agents.process import signals
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import LandingState, Question, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import LandingState, Question, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.support import git
 
 HIDDEN = (".blackbird", "blackbird.plan.json")

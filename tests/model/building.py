@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"

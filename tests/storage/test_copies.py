@@ -10,9 +10,9 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.provenance import NOTHING_BESIDE, StaleCopy
-from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.provenance import NOTHING_BESIDE, StaleCopy
+from git_blackbird.model.run.run import RECORDER, DecisionState, Run, RunFields, RunStatus
 from git_blackbird.storage.copies import MAX_FOREIGN_FILES, move_log
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, has_state, remove, remove_state

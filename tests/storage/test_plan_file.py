@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task, new_task, with_status
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.storage.json_codec import dump_json
 from git_blackbird.storage.plan_file import InvalidPlanError, PlanRenderer, parse_plan, render_plan
 from tests.storage.building import STAMP, broken

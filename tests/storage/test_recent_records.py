@@ -7,8 +7,8 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.history import NO_HISTORY
-from git_blackbird.model.entities.run import RECORDER, Run
+from git_blackbird.model.run.history import NO_HISTORY
+from git_blackbird.model.run.run import RECORDER, Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.entities.history import NO_HISTORY
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.history import NO_HISTORY
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Dismissal
-from git_blackbird.model.entities.run import RECORDER, Run, RunFields
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, Dismissal
+from git_blackbird.model.run.run import RECORDER, Run, RunFields
 from git_blackbird.storage.record_file import render_record
 from tests.storage.building import STAMP, make_layout, read_record
 

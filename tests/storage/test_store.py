@@ -10,9 +10,9 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.plan import Plan, Task, new_task, with_status
-from git_blackbird.model.entities.run import RECORDER, Run, RunFields
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import RECORDER, Run, RunFields
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, render_plan
 from git_blackbird.storage.store import Store
@@ -41,7 +41,7 @@ def put(store: Store, *names: str) -> Plan:
 ADDING = """
 import os, sys
 from pathlib import Path
-from git_blackbird.model.entities.plan import new_task
+from git_blackbird.model.plan.plan import new_task
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.support import hold_none

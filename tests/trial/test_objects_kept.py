@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.run.run import Run, RunFields
 from tests.support import commit, git
 from tests.trial.program import Trial
 

@@ -11,10 +11,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision, Reply, Retry
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.change.decision import STATE_OF, Choice, Decision, Reply, Retry
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop

@@ -11,16 +11,16 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.parent_verdict import (
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.parent_verdict import (
     ChildResult,
     ChildStatus,
     Feedback,
     completion_signature,
 )
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.run.run import DecisionState, Question, Run, RunStatus, RunType
+from git_blackbird.model.run.summary import TreePair
 from tests.support import commit, git, write
 
 NOW = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z

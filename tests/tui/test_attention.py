@@ -8,11 +8,12 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import runnable
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.base.next_steps import runnable
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
+from git_blackbird.model.run.run import (
     DecisionState,
     Question,
     ReviewState,
@@ -22,7 +23,6 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests import preloaded
 from tests.cli.terminal import program_environ

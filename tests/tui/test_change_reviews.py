@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import DecisionState, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.request import RequestScreen

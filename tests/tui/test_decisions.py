@@ -8,8 +8,8 @@ from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal

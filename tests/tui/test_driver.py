@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.model.entities.run import DecisionState, ReviewState, RunStatus, TerminalReason
+from git_blackbird.model.run.run import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.controller.support import configure, leaf, put_plan, runs_of, store_at
 from tests.support import commit, git, wait_until
 from tests.tui.driver import started

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import HelpScreen

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.run.run import DecisionState
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.support import commit, git
 from tests.tui.tmux import Tmux

@@ -8,8 +8,8 @@ from git_blackbird.agents.process.signals import identity
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.controller.queries.watcher import ViewState
-from git_blackbird.model.entities.agent_io import Progress
-from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.run import RunStatus
 from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.log_tail import LogTailer
 from git_blackbird.tui.widgets.live_log import LivePane

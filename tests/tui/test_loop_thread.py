@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
-from git_blackbird.model.entities.run import RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (

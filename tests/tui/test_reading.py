@@ -6,9 +6,9 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.plan.status_changes import set_status
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
     configure,

@@ -6,8 +6,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from git_blackbird.controller.plan.status_changes import set_status
-from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.review import ReviewScreen

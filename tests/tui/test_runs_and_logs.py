@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import ParentReviewScreen

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.controller.engine.commands import execute_loop
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
 from tests.controller.support import (
     APPROVE,
     REJECT,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.model.entities.run import LandingState
+from git_blackbird.model.run.run import LandingState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of

@@ -29,9 +29,9 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import Rights
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.run.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
 _NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")

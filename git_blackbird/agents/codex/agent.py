@@ -18,8 +18,8 @@ from git_blackbird.agents.protocol import (
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import Rights
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.run.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
 _SCHEMA_FILE = "schema.json"

@@ -25,8 +25,8 @@ from git_blackbird.model.base.lenient import (
     Valid,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.entities.run import Usage
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.run import Usage
 
 
 class ThreadUsage(Lenient):

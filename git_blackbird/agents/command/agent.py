@@ -27,9 +27,9 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"

@@ -22,8 +22,8 @@ from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec, OutputParser
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
-from git_blackbird.model.entities.run import RunFields
+from git_blackbird.model.run.agent_io import AgentResult, Progress
+from git_blackbird.model.run.run import RunFields
 
 GATE_CLOSED_STATUS = 75
 RESULT_GRACE_SECONDS = 60.0

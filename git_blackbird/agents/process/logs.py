@@ -19,7 +19,7 @@ from git_blackbird.model.base.system import is_exhausted
 if TYPE_CHECKING:
     # Readers of logs parse none.
     from git_blackbird.agents.protocol import OutputParser
-    from git_blackbird.model.entities.agent_io import AgentResult
+    from git_blackbird.model.run.agent_io import AgentResult
 
 # A multiple of the block size of usual file systems: only whole blocks can be freed.
 _ALIGNMENT = 64 * 1024

@@ -23,12 +23,12 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Question, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import STATE_OF, Choice, Decision
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, Question, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, ReviewsEnded
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -13,7 +13,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps, saved_steps
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, shell_word
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.run import Run, RunStatus
 
 
 def show_log(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool) -> None:

@@ -33,7 +33,7 @@ from git_blackbird.controller.plan.outcomes import (
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:

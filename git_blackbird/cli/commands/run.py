@@ -47,10 +47,10 @@ from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.run import DecisionState
 from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 

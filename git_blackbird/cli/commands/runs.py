@@ -31,13 +31,13 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     parent_steps,
 )
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.provenance import FROM_ELSEWHERE
-from git_blackbird.model.entities.run import LandingState, Run, RunFields
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.provenance import FROM_ELSEWHERE
+from git_blackbird.model.run.run import LandingState, Run, RunFields
 
 
 def runs(

@@ -24,14 +24,14 @@ from git_blackbird.messages.display.format import (
     undo_lines,
 )
 from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.stages import label_of
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.provenance import FROM_ELSEWHERE
-from git_blackbird.model.entities.run import LandingState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.provenance import FROM_ELSEWHERE
+from git_blackbird.model.run.run import LandingState
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:

@@ -17,8 +17,8 @@ from git_blackbird.controller.queries.status import (
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.provenance import elsewhere_lines
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.provenance import elsewhere_lines
 
 
 def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 
 MOST_TASKS = 200
 _ROWS = 14

@@ -15,7 +15,7 @@ from git_blackbird.messages.display.format import (
     short_number,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.check import CheckOutcome
+from git_blackbird.model.run.check import CheckOutcome
 
 MAX_TASKS = 100
 GONE = "no longer in the plan"

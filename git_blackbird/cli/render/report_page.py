@@ -26,7 +26,7 @@ from git_blackbird.messages.display.format import (
     render_duration,
     short_number,
 )
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
 
 _LONGEST_WHY = 1000

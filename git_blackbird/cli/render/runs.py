@@ -29,12 +29,12 @@ from git_blackbird.messages.display.format import (
     verdict_word,
 )
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.change import FileChange, Summary
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.commits import CommitProvenance, CommitSource, Evidence, RunCommit
-from git_blackbird.model.entities.parent_verdict import ChildStatus
-from git_blackbird.model.entities.run import Run, RunType, TerminalReason
+from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evidence, RunCommit
+from git_blackbird.model.run.parent_verdict import ChildStatus
+from git_blackbird.model.run.run import Run, RunType, TerminalReason
+from git_blackbird.model.run.summary import FileChange, Summary
 
 _COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
 

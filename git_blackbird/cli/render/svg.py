@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from git_blackbird.cli.render.tables import truncate
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 STATUS_CLASSES = {
     Status.DONE: "done",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.run import Run, RunStatus
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})

@@ -11,11 +11,12 @@ from pydantic.alias_generators import to_camel
 from git_blackbird.controller.core.other_worktrees import RunElsewhere
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.check import CheckResult
-from git_blackbird.model.entities.cli_hints import ShellLine, runnable_steps
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult
-from git_blackbird.model.entities.parent_verdict import ChildStatus, Dismissal
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.base.next_steps import ShellLine, runnable_steps
+from git_blackbird.model.rules.reviews import merged_or_none, result_of
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.findings import MergedReview, ReviewResult
+from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal
+from git_blackbird.model.run.run import (
     DecisionState,
     LandingState,
     ReviewState,
@@ -24,7 +25,6 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.reviews import merged_or_none, result_of
 
 
 @dataclass(frozen=True)

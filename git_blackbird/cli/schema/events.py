@@ -18,13 +18,13 @@ from git_blackbird.cli.schema.base import (
 )
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import ProgressKind
-from git_blackbird.model.entities.change import Summary, Totals
-from git_blackbird.model.entities.check import CheckResult
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.decision import Choice
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.change.decision import Choice
+from git_blackbird.model.rules.reviews import result_of
+from git_blackbird.model.run.agent_io import ProgressKind
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.findings import MergedReview, ReviewResult
+from git_blackbird.model.run.run import (
     DecisionState,
     LandingState,
     Question,
@@ -33,7 +33,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     Usage,
 )
-from git_blackbird.model.rules.reviews import result_of
+from git_blackbird.model.run.summary import Summary, Totals
 from git_blackbird.model.views import events
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import StopReason

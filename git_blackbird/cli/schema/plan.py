@@ -6,9 +6,9 @@ from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
 from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.parent_verdict import Feedback
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
 _JSON_NAMES = {"acceptance_criteria": "acceptanceCriteria"}

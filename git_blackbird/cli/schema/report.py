@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from git_blackbird.cli.schema.base import DataOutput, StepView, View, field
 from git_blackbird.controller.queries.report import Report
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.check import CheckOutcome
 
 
 class SpentView(View):

@@ -24,14 +24,14 @@ from git_blackbird.controller.place.places import PlaceState
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import KeptPath, Summary
-from git_blackbird.model.entities.cli_hints import EXECUTE
-from git_blackbird.model.entities.commits import Evidence
-from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.run import Answer, DecisionState, ReviewState, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingKind
 from git_blackbird.model.rules.reviews import ChangeReviewView, GateState, merged_or_none, missing_texts
+from git_blackbird.model.run.commits import Evidence
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.run import Answer, DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.run.summary import KeptPath, Summary
 
 _NEXT_STEPS = "Commands that get on with it."
 

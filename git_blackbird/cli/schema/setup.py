@@ -7,7 +7,7 @@ from git_blackbird.controller.setup.install import HookAction, HookState
 from git_blackbird.model.config.keys import Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
-from git_blackbird.model.entities.findings import Source
+from git_blackbird.model.run.findings import Source
 
 _ORIGIN = "The file or variable that it comes from."
 _LAYER = "Where the value comes from."

@@ -18,12 +18,12 @@ from git_blackbird.controller.queries.attention import FAILED, DueItem, decision
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.cli_hints import runnable
-from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
-from git_blackbird.model.entities.run import Question, RunType
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import runnable
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.findings import FollowUp, MergedVerdict
+from git_blackbird.model.run.run import Question, RunType
 
 _TASK = "The task."
 

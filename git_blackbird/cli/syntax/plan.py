@@ -4,7 +4,7 @@ from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 STATUSES = tuple(status.value for status in Status)
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks)

@@ -17,11 +17,11 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
-from git_blackbird.model.entities.agent_io import Progress, RightsQuestion
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
+from git_blackbird.model.change.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import Progress, RightsQuestion
+from git_blackbird.model.run.run import DecisionState, Question, Run, RunType
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress
 

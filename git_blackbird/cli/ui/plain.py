@@ -25,11 +25,11 @@ from git_blackbird.messages.display.events import (
 from git_blackbird.messages.incoming.questions import OTHER, parse_answer, take_answer
 from git_blackbird.messages.outgoing.prompts import suggestion_source
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import ProgressKind, RightsQuestion
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.change.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import ProgressKind, RightsQuestion
+from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,

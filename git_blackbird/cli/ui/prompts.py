@@ -32,7 +32,7 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.ui.base import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.model.base.path_search import MENTION, PathIndex
-from git_blackbird.model.entities.decision import UNDECIDED
+from git_blackbird.model.change.decision import UNDECIDED
 
 
 class PathCompleter(Completer):

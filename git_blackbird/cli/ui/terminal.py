@@ -41,13 +41,13 @@ from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.decision import APPROVE_ANYWAY, UNDECIDED, Choice, Reply
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
+from git_blackbird.model.change.decision import APPROVE_ANYWAY, UNDECIDED, Choice, Reply
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import REVIEWER_TYPES, Question
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,

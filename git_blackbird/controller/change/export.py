@@ -16,12 +16,12 @@ from git_blackbird.git.worktree.merging import merge_changes
 from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.commits import render_commit_message
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import Summary, TreePair
 
 _MAX_NAMED = 20
 

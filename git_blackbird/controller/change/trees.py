@@ -10,15 +10,15 @@ from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
-from git_blackbird.model.entities.change import (
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import (
     MAX_OUTSIDE,
     InterleavedEdit,
     SubmoduleChange,
     Summary,
     TreePair,
 )
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.state import PlanState
 
 
 class ChangeTrees(NamedTuple):

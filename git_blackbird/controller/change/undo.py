@@ -36,16 +36,16 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.change.work import Work
-from git_blackbird.model.entities.change import KeptPath, Summary, TreePair
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.commits import render_undo_message, undo_mark
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import LandingState, Run, RunFields
-from git_blackbird.model.entities.status import IN_HAND
 from git_blackbird.model.plan.graph import dependents
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.commits import render_undo_message, undo_mark
+from git_blackbird.model.run.run import LandingState, Run, RunFields
+from git_blackbird.model.run.summary import KeptPath, Summary, TreePair
 from git_blackbird.storage.locks import approval_lock
 
 

@@ -16,11 +16,11 @@ from git_blackbird.controller.cluster.local import local_workers
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
+from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
-from git_blackbird.model.entities.run import Run, TerminalReason
+from git_blackbird.model.run.run import Run, TerminalReason
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -24,9 +24,9 @@ from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress
-from git_blackbird.model.entities.cli_hints import restart_command
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress
+from git_blackbird.model.run.run import Run, RunFields
 from git_blackbird.model.views.events import RunPlaced
 
 if TYPE_CHECKING:

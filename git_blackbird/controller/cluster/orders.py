@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from git_blackbird.agents.process.launch import Limits, ProcessResult
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.entities.agent_io import Progress
+from git_blackbird.model.run.agent_io import Progress
 
 T = TypeVar("T")
 _REFS = "refs/blackbird/cluster"

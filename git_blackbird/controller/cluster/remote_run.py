@@ -53,9 +53,9 @@ from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_all_paths
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.storage.files import write_private

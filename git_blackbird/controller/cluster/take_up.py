@@ -23,8 +23,8 @@ from git_blackbird.git.worktree.remote_refs import delete_here, fetch_checked, l
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp, seconds_between
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.run_keys import keep_keys
 

@@ -9,11 +9,7 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.config.config import Config, ReviewerConfig
-from git_blackbird.model.config.keys import with_value
-from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.cli_hints import (
+from git_blackbird.model.base.next_steps import (
     EXECUTE,
     OTHER_AGENT_REMARK,
     Blank,
@@ -22,8 +18,9 @@ from git_blackbird.model.entities.cli_hints import (
     restart_command,
     task_command,
 )
-from git_blackbird.model.entities.findings import Source
-from git_blackbird.model.entities.run import Run, RunStatus, RunType
+from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.config import Config, ReviewerConfig
+from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     CallScope,
@@ -37,6 +34,9 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import TYPES
 from git_blackbird.model.rules.state import PlanState, parents_to_review
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.run import Run, RunStatus, RunType
 
 SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 """The two reviews of a change, by the type of their runs."""

@@ -17,8 +17,8 @@ from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.run import Question, Run, RunStatus
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.run import Question, Run, RunStatus
 from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
 from git_blackbird.storage.files import SaveError

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
-from git_blackbird.model.entities.status import IN_HAND
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState, unreadable_below
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import ReviewState, Run, RunStatus
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 

@@ -9,12 +9,12 @@ from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.change.decision import Reply
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop, StopReason

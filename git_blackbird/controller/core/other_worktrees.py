@@ -8,9 +8,9 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, LockedError
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 

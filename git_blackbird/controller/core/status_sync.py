@@ -8,10 +8,12 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, moment_of
 from git_blackbird.model.change.standing import standing_of
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import (
     RECORDER,
     DecisionState,
     Run,
@@ -20,8 +22,6 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     superseded_text,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.store import Transaction
 
 _MILLISECOND = 1_000_000

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import RightsQuestion
-from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question
+from git_blackbird.model.change.decision import Reply
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.agent_io import RightsQuestion
+from git_blackbird.model.run.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.process import GitWork
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
 
 T = TypeVar("T")
 

@@ -13,19 +13,19 @@ from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
-from git_blackbird.model.entities.cli_hints import CallOptions
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.plan.graph import dependents, subtree
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths

@@ -36,20 +36,12 @@ from git_blackbird.git.core.config import git_identity
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_command
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.cli_hints import (
-    MESSAGE,
-    answer_options,
-    decide_run_command,
-    restart_command,
-    task_command,
-)
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.next_steps import answer_options, decide_run_command
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
 from git_blackbird.model.rules.reviews import (
@@ -60,6 +52,9 @@ from git_blackbird.model.rules.reviews import (
     why_incomplete,
 )
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
+from git_blackbird.model.run.run import DecisionState, Run, RunFields, RunStatus, RunType
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.actions.run_tasks import paused_stop
 from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import ReviewState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import (
     AskPaused,
     CallScope,
@@ -25,6 +24,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
+from git_blackbird.model.run.run import ReviewState
 from git_blackbird.model.views.stop import Stop
 
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import Run, TerminalReason
 from git_blackbird.model.rules.refusals import AgentModel, EmptyStart
+from git_blackbird.model.run.run import Run, TerminalReason
 from git_blackbird.model.views.stop import Stop
 
 Charge = Callable[[], Stop | None]

@@ -50,12 +50,12 @@ from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import Rights, RightsQuestion, agent_in_text
-from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command
-from git_blackbird.model.entities.findings import Source
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.base.next_steps import EXECUTE, restart_command
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
+from git_blackbird.model.run.agent_io import Rights, RightsQuestion, agent_in_text
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement

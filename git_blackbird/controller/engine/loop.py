@@ -47,9 +47,9 @@ from git_blackbird.controller.place.places import remove_landed
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.stages import is_half_written
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,

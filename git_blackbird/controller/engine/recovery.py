@@ -35,14 +35,15 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.agent_io import AgentResult
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import sweep_temporaries
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})

@@ -10,9 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, shell_word
-from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.cli_hints import (
+from git_blackbird.model.base.next_steps import (
     EXECUTE,
     FixedCommand,
     TaskCommand,
@@ -21,8 +19,8 @@ from git_blackbird.model.entities.cli_hints import (
     task_command,
     with_options,
 )
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import OPEN_DECISIONS, Run, RunStatus, RunType
+from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -31,6 +29,8 @@ from git_blackbird.model.rules.next_action import (
     ParentReviewRequired,
 )
 from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.run import OPEN_DECISIONS, Run, RunStatus, RunType
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

@@ -9,8 +9,8 @@ from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import TreePair
 
 _SECOND = 1_000_000_000
 

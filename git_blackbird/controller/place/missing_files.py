@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.worktree.copying import list_all_ignored
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import quoted_for_git
-from git_blackbird.model.entities.cli_hints import ShellLine
 from git_blackbird.storage.files import load_beginning, write_private
 
 # What other tools read for the same purpose. A clone brings it, so that it is offered, and not acted on.

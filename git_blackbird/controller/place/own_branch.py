@@ -12,9 +12,9 @@ from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.change import Summary, SwitchedBranch, TreePair
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import Summary, SwitchedBranch, TreePair
 
 _SECOND = 1_000_000_000
 

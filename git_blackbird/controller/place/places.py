@@ -19,8 +19,8 @@ from git_blackbird.git.worktree.linked import (
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunStatus
 
 
 class PlaceState(StrEnum):

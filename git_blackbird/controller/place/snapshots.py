@@ -17,9 +17,9 @@ from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_c
 from git_blackbird.git.worktree.submodules import Uncommitted, uncommitted
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, Summary, TreePair
-from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import MAX_OUTSIDE, OutsideMove, Summary, TreePair
 
 
 def submodules(workspace: Workspace) -> dict[str, Uncommitted]:

@@ -8,8 +8,8 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.linked import unmerged_paths
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.run import LandingState, Run
+from git_blackbird.model.run.run import LandingState, Run
+from git_blackbird.model.run.summary import TreePair
 
 
 class TaskEdits(NamedTuple):

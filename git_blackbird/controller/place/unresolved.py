@@ -12,8 +12,8 @@ from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import TreePair
 
 
 class _Brought(NamedTuple):

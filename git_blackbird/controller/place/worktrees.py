@@ -45,10 +45,10 @@ from git_blackbird.git.worktree.submodules import (
 )
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.change import SkippedPath, TreePair
-from git_blackbird.model.entities.cli_hints import restart_command
-from git_blackbird.model.entities.run import BY_LANDING, LandingState, Run
+from git_blackbird.model.run.run import BY_LANDING, LandingState, Run
+from git_blackbird.model.run.summary import SkippedPath, TreePair
 from git_blackbird.model.views.events import Phase
 
 

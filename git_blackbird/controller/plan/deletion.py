@@ -9,12 +9,12 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import followed_in, save_change
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.cli_hints import decide_run_command
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE, Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.plan.graph import subtree
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import deleted, outside_dependents
+from git_blackbird.model.run.run import SUPERSEDED_BY_DELETE, Run
 from git_blackbird.storage.store import Transaction
 
 

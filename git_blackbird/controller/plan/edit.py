@@ -13,10 +13,10 @@ from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.plan_edits import (
     FieldsChange,

@@ -17,7 +17,7 @@ from git_blackbird.messages.forms.task_form import (
     render_form,
     with_faults,
 )
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.plan_edits import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
 from git_blackbird.storage.drafts import (
     create_draft,

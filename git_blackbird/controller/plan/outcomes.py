@@ -6,8 +6,8 @@ from git_blackbird.controller.plan.deletion import DeleteResult
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import FIELD_NAMES
 
 DEADLOCK_HINT = "a parent is done when its children are: remove one of these dependencies"

@@ -7,16 +7,16 @@ from git_blackbird.controller.core.guards import require_not_busy, require_reada
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
+from git_blackbird.model.base.next_steps import dismiss_command, task_command
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, started_dependents
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import RETRIABLE
 from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses
+from git_blackbird.model.run.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.storage.store import Transaction
 
 

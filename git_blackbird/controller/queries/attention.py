@@ -9,15 +9,15 @@ from git_blackbird.controller.queries.status import LiveRun, StatusReport
 from git_blackbird.messages.display.format import check_word, counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import TABLE, Stage, label_of, stage_of
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import NO_CHANGE, Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import NO_CHANGE, Run
 
 FAILED = "failed"
 _LONGEST_REASON = 2000

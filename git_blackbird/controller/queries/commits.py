@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.log import find_commit, reachable, read_commits
-from git_blackbird.model.entities.commits import (
+from git_blackbird.model.run.commits import (
     Commit,
     CommitProvenance,
     CommitSource,
@@ -14,7 +14,7 @@ from git_blackbird.model.entities.commits import (
     RunCommit,
     run_of_mark,
 )
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.run import Run, RunFields, RunStatus, RunType
 
 
 def with_noted(workspace: Workspace, run: Run) -> Run:

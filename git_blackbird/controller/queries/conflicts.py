@@ -15,9 +15,9 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.summary import TreePair
 
 
 class Conflict(NamedTuple):

@@ -10,10 +10,10 @@ from git_blackbird.git.core.repository import list_known, list_paths
 from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change, contributions, contributions_since
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import History
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.summary import TreePair
 
 
 def full_diff(workspace: Workspace, pair: TreePair) -> str:

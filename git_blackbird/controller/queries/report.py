@@ -16,13 +16,13 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import LandingState, Run, RunStatus, RunType
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.check import CheckOutcome
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import LandingState, Run, RunStatus, RunType
 from git_blackbird.storage.files import write_named
 
 _NANOSECONDS = 1_000_000_000

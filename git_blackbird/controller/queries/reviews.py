@@ -6,10 +6,8 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, restart_command, task_command
-from git_blackbird.model.entities.parent_verdict import completion_signature, excerpt
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RunStatus, RunType
+from git_blackbird.model.base.next_steps import EXECUTE, dismiss_command, restart_command, task_command
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import is_resumable, resume_command
 from git_blackbird.model.rules.reviews import (
     ChangeReviewView,
@@ -32,6 +30,8 @@ from git_blackbird.model.rules.state import (
     feedback_below,
     unreadable_below,
 )
+from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
+from git_blackbird.model.run.run import RunStatus, RunType
 
 
 class ReviewBlock(StrEnum):

@@ -10,11 +10,11 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import NO_HISTORY, History
-from git_blackbird.model.entities.provenance import RecordError, StaleCopy
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.reviews import reviews_about
+from git_blackbird.model.run.history import NO_HISTORY, History
+from git_blackbird.model.run.provenance import RecordError, StaleCopy
+from git_blackbird.model.run.run import Run, RunStatus
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import CHECK_STREAM
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.change.change import total_cost
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
 
 
 class Spent(NamedTuple):

@@ -11,18 +11,14 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due, Stage, due_of, is_half_written, label_of, stage_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
-from git_blackbird.model.entities.cli_hints import EXECUTE, TaskCommand, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError, StaleCopy
-from git_blackbird.model.entities.run import Run, RunStatus, RunType
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -41,6 +37,10 @@ from git_blackbird.model.rules.state import (
     may_start,
     ready_tasks,
 )
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import RecordError, StaleCopy
+from git_blackbird.model.run.run import Run, RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.notes import load_pending_approval
 

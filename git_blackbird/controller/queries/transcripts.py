@@ -14,8 +14,8 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.runs import saved_outputs, until_closed
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.agent_io import Progress
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.run import Run
 
 MAX_EARLIER = 50
 _TAIL_BYTES = 8 * 1024 * 1024

@@ -13,7 +13,7 @@ from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.status import StatusReport, TaskView, build_overview, view_in
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.attention import BY_STATE, PendingItem
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.locks import approval_in_progress, controller_holder

@@ -35,14 +35,14 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import AgentResult
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.parent_verdict import completion_signature
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.graph import subtree
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.parent_verdict import completion_signature
+from git_blackbird.model.run.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.store import Transaction
 

@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_ref
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.places import STATE_NAME
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.run.run import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import Paths

@@ -18,7 +18,7 @@ from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
 if TYPE_CHECKING:
-    from git_blackbird.model.entities.change import TreePair
+    from git_blackbird.model.run.summary import TreePair
 
 
 class _Operation(NamedTuple):
@@ -302,7 +302,7 @@ def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff
 
     A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
     """
-    from git_blackbird.model.entities.change import TreePair  # not in that process
+    from git_blackbird.model.run.summary import TreePair  # not in that process
 
     tree, parents = commit_parts(repo, oid)
     parent = parents[0] if parents else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.log import moves_in
-from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover, mover_of
+from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover, mover_of
 
 _LIST = Path("blackbird", "commits")
 # Lists that were being removed when an agent began to work.

@@ -16,8 +16,8 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.commits import HeadMove
+from git_blackbird.model.run.commits import HeadMove
+from git_blackbird.model.run.summary import TreePair
 
 _SKEW_NANOSECONDS = 2_000_000_000
 

@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Contribution
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.run.summary import SkippedPath
 
 
 @dataclass

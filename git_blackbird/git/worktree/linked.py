@@ -17,7 +17,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.log import log_size, moves_in
 from git_blackbird.model.base.ids import object_id_fault
-from git_blackbird.model.entities.commits import LogSpan
+from git_blackbird.model.run.commits import LogSpan
 
 if TYPE_CHECKING:
     import pygit2

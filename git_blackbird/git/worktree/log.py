@@ -7,7 +7,7 @@ from pathlib import Path
 from git_blackbird.git.core.output import grouped, object_id_rows, object_ids
 from git_blackbird.git.core.process import name_lines, operands, revisions
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER, Commit, HeadMove, LogSpan
+from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER, Commit, HeadMove, LogSpan
 
 _SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
 _FIELDS = 4

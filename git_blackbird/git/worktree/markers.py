@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 # The sides of such a merge are commits on no branch, which its markers name by id.
 _MARKER = re.compile(rb"^(?:<{3,}|\|{3,}|>{3,}) ([0-9a-f]{40})\b", re.MULTILINE)

@@ -12,7 +12,7 @@ from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.attributes import merge_drivers
 from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 _OVERLAPS = "later edits overlap with it"
 _REPOSITORY = "it is or was a repository of its own"

@@ -14,7 +14,7 @@ from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.path_writer import NESTED, Signature
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodule_moves import why_unmovable
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"
 _FOLDER = "a folder with files that git ignores is in its place"

@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.linked import commit_of
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:
-    from git_blackbird.model.entities.change import TreePair
+    from git_blackbird.model.run.summary import TreePair
 
 _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
@@ -123,7 +123,7 @@ def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
 
 def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair | None":
     """Return the trees that a run's reference holds for a purpose; None if not both are there."""
-    from git_blackbird.model.entities.change import TreePair  # not in that process
+    from git_blackbird.model.run.summary import TreePair  # not in that process
 
     held, prefix = _held(repo, TreeStore(repo), _name(run_id, purpose)), _PREFIXES[purpose]
     base, head = held.get(prefix + b"base"), held.get(prefix + b"head")

@@ -27,7 +27,7 @@ from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_ke
 from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.places import TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
-from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.run.summary import SkippedPath
 
 # What differs from the index, and what is untracked; the index gets the present times of the other files.
 _STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")

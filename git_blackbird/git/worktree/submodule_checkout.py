@@ -26,7 +26,7 @@ from git_blackbird.git.worktree.submodules import (
     uncommitted,
 )
 from git_blackbird.model.base.system import describe
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 # Histories may be large.
 _CLONE_SECONDS = 600.0

@@ -13,7 +13,7 @@ from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.submodule_checkout import add_submodule, name_of, replace_submodule
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 _CHECKOUT_SECONDS = 600.0
 _BY_HAND = "bring its commit over by hand"

@@ -27,7 +27,7 @@ from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_all_names
 from git_blackbird.model.base.system import describe
-from git_blackbird.model.entities.change import MAX_SUBMODULE_FILES, SubmoduleChange, TreePair
+from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, TreePair
 
 if TYPE_CHECKING:
     import pygit2

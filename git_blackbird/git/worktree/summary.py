@@ -14,7 +14,7 @@ from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.sanitize import escaped_text
-from git_blackbird.model.entities.change import (
+from git_blackbird.model.run.summary import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
     MAX_FILES,

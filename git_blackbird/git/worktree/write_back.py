@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_
 from git_blackbird.git.worktree.submodule_moves import move_submodule
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.system import describe, tick_of
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 
 _NOT_TRIED = "it comes after one that could not be written"
 

@@ -23,13 +23,13 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
-from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
-from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.findings import MergedReview, MergedVerdict
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.check import CheckOutcome
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.findings import MergedReview, MergedVerdict
+from git_blackbird.model.run.summary import MAX_FILES, FileChange, Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"

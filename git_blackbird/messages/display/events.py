@@ -14,9 +14,8 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
+from git_blackbird.model.run.run import (
     APPROVALS,
     BY_CHECK,
     DecisionState,
@@ -26,6 +25,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.model.views.events import (
     CheckEnded,
     Decided,

@@ -11,10 +11,11 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Stage, stage_of
-from git_blackbird.model.entities.change import Summary, SwitchedBranch
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.comment import ReviewComment, Side
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.rules.reviews import result_of
+from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.comment import ReviewComment, Side
+from git_blackbird.model.run.run import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
@@ -26,8 +27,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     Usage,
 )
-from git_blackbird.model.rules.reviews import result_of
-from git_blackbird.model.rules.status import StatusChange
+from git_blackbird.model.run.summary import Summary, SwitchedBranch
 
 _OUTSIDE = "HEAD moved during the run; not part of the change:"
 _OUTSIDE_UNKNOWN = (

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     EXTRA_FEATURE,
     Finding,
     FindingGroup,

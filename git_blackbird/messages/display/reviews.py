@@ -10,17 +10,22 @@ from git_blackbird.messages.display.format import (
     render_duration,
     verdict_word,
 )
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, dismiss_command, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.cli_hints import (
-    EXECUTE,
-    MESSAGE,
-    decide_run_command,
-    dismiss_command,
-    task_command,
+from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.reviews import (
+    ChangeReviewView,
+    GateState,
+    ReviewView,
+    allows_done,
+    merged_or_none,
+    missing_texts,
+    result_of,
 )
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, excerpt
+from git_blackbird.model.run.run import (
     BY_CHECK,
     BY_LANDING,
     BY_REVIEWERS,
@@ -32,20 +37,10 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import (
-    ChangeReviewView,
-    GateState,
-    ReviewView,
-    allows_done,
-    merged_or_none,
-    missing_texts,
-    result_of,
-)
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.
-    from git_blackbird.model.entities.findings import MergedReview
+    from git_blackbird.model.run.findings import MergedReview
 
 NO_REASON = "it gave no verdict"
 UNREADABLE = "what they found cannot be read"

@@ -7,9 +7,9 @@ from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import unmet_deps
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 
 _MOST_LINES = 200
 _INDENT = 3

@@ -21,8 +21,8 @@ from pydantic import (
 
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
-from git_blackbird.model.entities.cli_hints import answer_options
-from git_blackbird.model.entities.run import Answer, Question, Run
+from git_blackbird.model.change.next_steps import answer_options
+from git_blackbird.model.run.run import Answer, Question, Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50

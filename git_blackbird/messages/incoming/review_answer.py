@@ -27,8 +27,8 @@ from pydantic_core import PydanticCustomError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.lenient import replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus
 
 MAX_CHARACTERS = 512 * 1024
 # The number of characters that failed attempts may read, so that no text takes long.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.messages.incoming.review_forms import NoReviewError, ReviewerAnswerError, find_forms
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     Confidence,
     Finding,
     MinorIssue,

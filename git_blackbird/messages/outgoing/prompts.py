@@ -8,13 +8,13 @@ from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.check import CheckResult
-from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Answer, Question, Run
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import Answer, Question, Run
+from git_blackbird.model.run.summary import Summary
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"

@@ -6,9 +6,9 @@ from typing import Any
 
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section, task_part
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import Summary, TreePair
 
 MAX_SUMMARY_BYTES = 1200
 MAX_FILES = 50

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden, shell_word
-from git_blackbird.model.entities.change import MAX_DIFFSTAT_BYTES, TreePair
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.findings import Source
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, TreePair
 
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024

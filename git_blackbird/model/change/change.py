@@ -11,12 +11,11 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.commits import HeadMove
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.commits import HeadMove
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import (
     APPROVALS,
     BY_CHECK,
     BY_LANDING,
@@ -27,6 +26,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.run.summary import TreePair
 
 _WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 

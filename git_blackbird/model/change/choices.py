@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from git_blackbird.model.change.decision import APPROVES, SPECS, Choice, ChoiceSpec
 from git_blackbird.model.change.stages import TABLE, stage_of
-from git_blackbird.model.entities.decision import APPROVES, SPECS, Choice, ChoiceSpec
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.run import Run, RunStatus
 
 
 def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from git_blackbird.model.base.timestamps import seconds_between
-from git_blackbird.model.entities.history import UNDELIVERED
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import BY_LANDING, Answer, DecisionState, Question, Run, RunType
+from git_blackbird.model.run.history import UNDELIVERED
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import BY_LANDING, Answer, DecisionState, Question, Run, RunType
 
 
 class PendingMessages(NamedTuple):

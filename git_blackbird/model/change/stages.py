@@ -9,8 +9,9 @@ from typing import NamedTuple, assert_never
 
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
-from git_blackbird.model.entities.decision import Choice
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.change.decision import Choice
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import (
     DecisionState,
     LandingState,
     ReviewState,
@@ -19,7 +20,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
 
 
 class Stage(StrEnum):

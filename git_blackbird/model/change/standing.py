@@ -6,8 +6,8 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.stages import Stage, is_settled, stage_of, status_of
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.history import History
 
 
 class Standing(NamedTuple):

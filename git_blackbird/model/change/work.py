@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import DecisionState, Run
 
 
 @dataclass(frozen=True)

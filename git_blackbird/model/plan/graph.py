@@ -5,9 +5,9 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 
 
 class Readiness(NamedTuple):

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.plan import Plan, Task
 
 _SWEEPS = 4
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, case_conflicts, task_id_fault
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.plan.graph import find_cycle
+from git_blackbird.model.plan.plan import Plan, Task
 
 
 class PlanError(NamedTuple):

@@ -5,20 +5,16 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import restart_command, task_command
+from git_blackbird.model.change.next_steps import answers_blank, decide_run_command
 from git_blackbird.model.change.stages import TABLE, Due, label_of, stage_of
-from git_blackbird.model.entities.cli_hints import (
-    answers_blank,
-    decide_run_command,
-    restart_command,
-    task_command,
-)
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import is_complete
 from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
 
 
 class PendingDecision(NamedTuple):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.run import APPROVALS, LandingState, Run
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.run import APPROVALS, LandingState, Run
 
 _RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 
 # With a folder, or at the top of the repository with an extension.
 _PATH = re.compile(r"(?<![\w./-])(?:(?:[\w.-]+/)+[\w.-]*\b|(?:[\w.-]+/)+|[\w-][\w.-]*\.[A-Za-z]\w*)(?![\w/])")

@@ -7,10 +7,9 @@ from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_session_lost,
@@ -28,6 +27,7 @@ from git_blackbird.model.rules.state import (
     may_start,
     unreadable_below,
 )
+from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
 
 REVIEW_TRIES = 2
 # So many ready leaves are looked at for one that goes well with what is at work.

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.plan import Plan, Task, creation_key, revised
 from git_blackbird.model.plan.graph import dependents
+from git_blackbird.model.plan.plan import Plan, Task, creation_key, revised
 from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.status import propagate_to_parents

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
 
 _WORD = re.compile(r"[\w-]+")
 _DIGIT = re.compile(r"\d")

@@ -8,22 +8,22 @@ from pydantic import ValidationError
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of
-from git_blackbird.model.entities.history import NO_HISTORY, History
-from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.graph import subtree_leaves
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.history import NO_HISTORY, History
+from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import (
     SUPERSEDED_BY_PLAN,
     Run,
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import subtree_leaves
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.
-    from git_blackbird.model.entities.findings import MergedReview, ReviewResult
+    from git_blackbird.model.run.findings import MergedReview, ReviewResult
 
 
 class GateState(StrEnum):
@@ -259,7 +259,7 @@ class ReviewFollowUp(StrEnum):
 
 def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) -> ReviewFollowUp:
     """Return who acts next. A missing review, and issues after the last round, need a person."""
-    from git_blackbird.model.entities.findings import FollowUp
+    from git_blackbird.model.run.findings import FollowUp
 
     if merged.missing or merged.action is None:
         return ReviewFollowUp.ASK
@@ -272,7 +272,7 @@ def merged_or_none(run: Run) -> "MergedReview | None":
     """Return the merged review in a run's record; None also if it is invalid."""
     if run.merged_review is None:
         return None
-    from git_blackbird.model.entities.findings import MergedReview
+    from git_blackbird.model.run.findings import MergedReview
 
     try:
         return MergedReview.from_value(run.merged_review)
@@ -284,7 +284,7 @@ def result_of(run: Run) -> "ReviewResult | None":
     """Return one reviewer's result from its record; None if it gave no valid result."""
     if run.review_result is None:
         return None
-    from git_blackbird.model.entities.findings import ReviewResult
+    from git_blackbird.model.run.findings import ReviewResult
 
     try:
         return ReviewResult.from_value(run.review_result)

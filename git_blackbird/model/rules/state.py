@@ -12,12 +12,6 @@ from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due, due_of, is_half_written, is_open
 from git_blackbird.model.change.standing import open_histories
-from git_blackbird.model.entities.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import (
     Readiness,
     is_ready,
@@ -26,6 +20,8 @@ from git_blackbird.model.plan.graph import (
     subtree_leaves,
     unmet_deps,
 )
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
@@ -34,6 +30,10 @@ from git_blackbird.model.rules.reviews import (
     outstanding_feedback,
 )
 from git_blackbird.model.rules.status import derive
+from git_blackbird.model.run.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,9 @@ from itertools import takewhile
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.change.standing import standing_of
-from git_blackbird.model.entities.history import NO_HISTORY, History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan, Task, derived, with_status
-from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE, Run
-from git_blackbird.model.entities.status import IN_HAND, Status
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
+from git_blackbird.model.plan.plan import Plan, Task, derived, with_status
+from git_blackbird.model.plan.status import IN_HAND, Status
 from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
@@ -23,6 +20,9 @@ from git_blackbird.model.rules.reviews import (
     moved_by_reviews,
     open_children,
 )
+from git_blackbird.model.run.history import NO_HISTORY, History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE, Run
 
 
 def derive_leaf(task: Task, history: History) -> Task:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import (
     BY_LANDING,
     LandingState,
     Run,
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.rules.state import PlanState
 
 _OVER = frozenset({LandingState.LANDED, LandingState.BLOCKED})
 

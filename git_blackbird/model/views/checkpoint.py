@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
+from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.choices import choices_for
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision
-from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decision
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.summary import Summary, TreePair
 
 T = TypeVar("T")
 

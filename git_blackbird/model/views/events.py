@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Progress
-from git_blackbird.model.entities.check import CheckResult
-from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.run import DecisionState, Run, RunType
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.run import DecisionState, Run, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import CallOptions, with_options
+from git_blackbird.model.base.next_steps import CallOptions, with_options
 from git_blackbird.model.rules.state import ParentReviewStatus
 
 

@@ -13,8 +13,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.decision import Choice, Reply
+from git_blackbird.model.change.decision import Choice, Reply
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import Modal

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from git_blackbird.messages.display.format import counted
-from git_blackbird.model.entities.decision import (
+from git_blackbird.model.change.decision import (
     APPROVE_ANYWAY,
     APPROVES,
     SPECS,
@@ -20,7 +20,7 @@ from git_blackbird.model.entities.decision import (
     Reply,
     reply_of,
 )
-from git_blackbird.model.entities.run import APPROVALS, DecisionState
+from git_blackbird.model.run.run import APPROVALS, DecisionState
 from git_blackbird.model.views.checkpoint import OtherBranch
 from git_blackbird.tui.keys import NO_KEY, does_nothing
 from git_blackbird.tui.screens.change import ChangeScreen

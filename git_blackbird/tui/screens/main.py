@@ -19,8 +19,8 @@ from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,
     SingleLineInput,

@@ -16,8 +16,8 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.plan.graph import ancestors, subtree
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.tui.screens.modal import Modal, ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content

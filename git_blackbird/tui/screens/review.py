@@ -20,8 +20,8 @@ from git_blackbird.messages.display.reviews import (
 )
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
+from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, section

@@ -8,9 +8,9 @@ from git_blackbird.controller.queries.diff import change_pair
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import Run
 from git_blackbird.tui.widgets.diff.pane import Caption, DiffPane
 from git_blackbird.tui.widgets.runs_pane import RunsPane
 

@@ -20,8 +20,8 @@ from git_blackbird.controller.queries.status import NONE_STOPPED, Filter, label,
 from git_blackbird.messages.display.format import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"

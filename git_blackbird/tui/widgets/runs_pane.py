@@ -24,9 +24,9 @@ from git_blackbird.messages.display.format import format_cost, format_decision, 
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run, RunStatus
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText

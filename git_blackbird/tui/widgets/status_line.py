@@ -6,7 +6,7 @@ from typing import NamedTuple
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import UsageCost, render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"
 _BAR_COLUMNS = 8

@@ -15,14 +15,14 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import label_of
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.provenance import elsewhere_lines
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.provenance import elsewhere_lines
+from git_blackbird.model.run.run import Run
 from git_blackbird.tui.keys import in_keys
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
 

@@ -15,7 +15,7 @@ from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult
 from git_blackbird.agents.process.logs import cut_saved
 from git_blackbird.agents.protocol import LaunchSpec
 from git_blackbird.errors import AgentUnavailableError, UnusableError
-from git_blackbird.model.entities.agent_io import Progress
+from git_blackbird.model.run.agent_io import Progress
 from tests.agents.running import MEGABYTE, RUN_ID, Bin, Ear, Stage, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="what hides is found in /proc")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.findings import FollowUp
-from git_blackbird.model.entities.run import BY_REVIEWERS, DecisionState, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.findings import FollowUp
+from git_blackbird.model.run.run import BY_REVIEWERS, DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.run.run import DecisionState
 from tests.cli.terminal import CTRL_S, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import configure, leaf, put_plan, runs_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.run.run import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of

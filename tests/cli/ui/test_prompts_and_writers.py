@@ -22,8 +22,17 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind
-from git_blackbird.model.entities.change import (
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.run import (
+    DecisionState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+    Usage,
+)
+from git_blackbird.model.run.summary import (
     FileChange,
     FileStatus,
     InterleavedEdit,
@@ -32,15 +41,6 @@ from git_blackbird.model.entities.change import (
     Summary,
     Totals,
     TreePair,
-)
-from git_blackbird.model.entities.run import (
-    DecisionState,
-    Run,
-    RunFields,
-    RunStatus,
-    RunType,
-    TerminalReason,
-    Usage,
 )
 from git_blackbird.model.views.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.views.events import (

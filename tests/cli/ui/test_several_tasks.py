@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.run import DecisionState, LandingState
+from git_blackbird.model.run.run import DecisionState, LandingState
 from tests.cli.terminal import ALT_ENTER, CTRL_C, DOWN, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of

@@ -14,7 +14,7 @@ from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.run.run import DecisionState, Run, RunStatus
 from tests import preloaded
 from tests.cli.terminal import (
     ALT_ENTER,

@@ -9,7 +9,7 @@ from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.config.config import Config
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import is_ready
+from git_blackbird.model.plan.plan import Plan, Task, new_task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
 from git_blackbird.model.views.events import RunStarted

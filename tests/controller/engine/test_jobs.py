@@ -11,9 +11,9 @@ from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.snapshot import SnapshotError
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import LandingState, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import LandingState, RunStatus, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, LandingEnded, RunEnded, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -22,10 +22,10 @@ from git_blackbird.controller.plan.deletion import delete_task
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason

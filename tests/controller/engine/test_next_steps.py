@@ -10,14 +10,14 @@ import pytest
 
 from git_blackbird.controller.engine.stops import agent_refused_stop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.cli_hints import (
+from git_blackbird.model.base.next_steps import (
     EXECUTE,
     MESSAGE,
     CallOptions,
     dismiss_command,
     task_command,
 )
-from git_blackbird.model.entities.run import RunFields
+from git_blackbird.model.run.run import RunFields
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import configure, leaf, open_at, put_plan, store_at

@@ -14,8 +14,8 @@ from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Notice
 from git_blackbird.model.views.stop import StopReason
 from tests import preloaded

@@ -45,20 +45,9 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change, finishes_task
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.findings import FollowUp
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import (
-    BY_REVIEWERS,
-    DecisionState,
-    Question,
-    ReviewState,
-    Run,
-    RunStatus,
-    RunType,
-)
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -78,6 +67,17 @@ from git_blackbird.model.rules.reviews import (
     merged_or_none,
 )
 from git_blackbird.model.rules.state import PlanState, may_start
+from git_blackbird.model.run.findings import FollowUp
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import (
+    BY_REVIEWERS,
+    DecisionState,
+    Question,
+    ReviewState,
+    Run,
+    RunStatus,
+    RunType,
+)
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed

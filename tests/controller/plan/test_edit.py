@@ -26,10 +26,10 @@ from git_blackbird.controller.plan.edit import (
 from git_blackbird.controller.plan.outcomes import deletion_lines
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import TaskFields, TreePosition
+from git_blackbird.model.run.run import DecisionState, Run, RunStatus
 from tests.cli.plans import run, task
 from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status, store_at
 

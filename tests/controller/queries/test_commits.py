@@ -9,8 +9,8 @@ from git_blackbird.cli.schema.runs import ShowCommitOutput
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.commits import CommitSource, Evidence
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.commits import CommitSource, Evidence
+from git_blackbird.model.run.run import Run, RunFields, RunStatus, RunType
 from tests.controller.support import STAMP, leaf, open_at, put_plan, store_at
 from tests.support import commit, git
 

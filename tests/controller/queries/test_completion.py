@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.queries.completion import Glance, glance, list_refs
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import save
 from tests.cli.plans import run, task
 from tests.support import git

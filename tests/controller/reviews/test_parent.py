@@ -28,12 +28,12 @@ from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.reviews import GateState
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import Run, RunFields, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop, review_obstacle
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import Run, RunType
+from git_blackbird.model.run.run import Run, RunType
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     Person,

@@ -20,7 +20,7 @@ from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.support import found
 from tests.git.support import tree_of as snapshot_of
 from tests.support import git

@@ -13,7 +13,7 @@ from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.composing import compose_trees
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, examples, write
 

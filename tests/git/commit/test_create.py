@@ -17,8 +17,8 @@ from git_blackbird.git.commit.create import (
 from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.worktree.log import commit_of_run, find_commit, reachable, read_commits
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.commits import Commit, render_commit_message
+from git_blackbird.model.run.commits import Commit, render_commit_message
+from git_blackbird.model.run.summary import TreePair
 from tests.controller.support import leaf
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, git, write

@@ -10,7 +10,7 @@ from git_blackbird.git.core.tree_names import is_unsafe
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_paths
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.support import commit, git
 
 UNSAFE = (

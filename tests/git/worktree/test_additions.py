@@ -15,7 +15,7 @@ import pytest
 from git_blackbird.git.core.trees import REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.additions import resolve_additions, with_additions
 from git_blackbird.git.worktree.merging import merge_changes, merge_trees
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.support import found
 from tests.support import write
 

@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.changes import (
     path_differs,
     show_diff,
 )
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
 
@@ -27,7 +27,7 @@ SHOW = (
     "from pathlib import Path\n"
     "from git_blackbird.git.worktree.changes import show_diff\n"
     "from git_blackbird.git.core.repository import discover\n"
-    "from git_blackbird.model.entities.change import TreePair\n"
+    "from git_blackbird.model.run.summary import TreePair\n"
     "status = show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:]))\n"
     "print('alive', status)"
 )

@@ -8,7 +8,7 @@ import pytest
 from git_blackbird.git.commit.create import make_commit
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.support import HIDDEN, LIMITS, found, tree_of
 from tests.support import commit, git, write
 

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
-from git_blackbird.model.entities.change import SkippedPath
+from git_blackbird.model.run.summary import SkippedPath
 from tests.git.support import (
     HIDDEN,
     LIMITS,

@@ -6,7 +6,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.entities.change import (
+from git_blackbird.model.run.summary import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
     MAX_SNIPPET_BYTES,

@@ -15,7 +15,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.merging import Merged, merge_changes
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.run.summary import TreePair
 from tests.git.commit.test_commit_property import (
     ATTRIBUTES,
     CONFIGURATION,

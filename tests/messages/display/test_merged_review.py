@@ -11,7 +11,7 @@ from git_blackbird.messages.display.merged_review import (
     render_merged_xml,
 )
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     Confidence,
     Finding,
     MergedReview,
@@ -22,7 +22,7 @@ from git_blackbird.model.entities.findings import (
     Source,
     merge,
 )
-from tests.model.entities.test_findings import CODES, SPECS
+from tests.model.run.test_findings import CODES, SPECS
 
 FILE = "src/auth.ts"
 OAUTH = Finding(

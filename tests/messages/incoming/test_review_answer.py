@@ -18,7 +18,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus
 from tests.model.building import task
 
 PARENT = task("P", children=["b", "a", "c"])

@@ -11,7 +11,7 @@ from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     parse_reviewer_answer,
 )
-from git_blackbird.model.entities.findings import ReviewerVerdict, Source
+from git_blackbird.model.run.findings import ReviewerVerdict, Source
 from tests.messages.incoming.test_reviewer_xml import CODE, CODE_RESULT, SPEC, SPEC_RESULT
 
 APPROVAL = (

@@ -7,7 +7,7 @@ from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_TEXT_CHARACTERS,
     parse_reviewer_answer,
 )
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     Confidence,
     Finding,
     MinorIssue,

@@ -7,9 +7,9 @@ from git_blackbird.messages.outgoing.prompts import (
 )
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import new_task
+from git_blackbird.model.plan.plan import new_task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
+from git_blackbird.model.run.parent_verdict import Feedback
 
 
 def test_a_fresh_session_is_told_what_was_answered_before() -> None:

@@ -11,9 +11,9 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
-from git_blackbird.model.entities.plan import new_task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.plan import new_task
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import InterleavedEdit, Summary, TreePair
 from tests.model.building import STAMP, run, task
 
 HOUSE = replace(

@@ -13,8 +13,8 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     build_package,
     render_package,
 )
-from git_blackbird.model.entities.change import MAX_DIFFSTAT_BYTES, TreePair
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, TreePair
 from tests.model.building import task
 from tests.support import commit, git
 

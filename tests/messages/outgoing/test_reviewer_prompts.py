@@ -9,7 +9,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     render_reviewer_prompt,
 )
-from git_blackbird.model.entities.findings import Source
+from git_blackbird.model.run.findings import Source
 
 PACKAGE = "## The task\n\nThe package.\n"
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from git_blackbird.model.base.record import first_error
-from git_blackbird.model.entities.change import FileStatus, Summary, Totals
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus
+from git_blackbird.model.run.run import Run, RunFields, RunStatus
+from git_blackbird.model.run.summary import FileStatus, Summary, Totals
 
 LEAST: dict[str, Any] = {"id": "0" * 16, "taskId": "t", "startedAt": "now", "status": "success"}
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import Run, RunStatus
 from tests.model.building import run
 from tests.model.change.stages import writable_runs
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.run import DecisionState, LandingState, ReviewState, Run, RunStatus
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.run import DecisionState, LandingState, ReviewState, Run, RunStatus
 from tests.model.building import STAMP, run
 
 _AT_WORK = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})

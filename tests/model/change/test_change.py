@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change, count_rounds, finishes_task, total_cost
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import (
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,

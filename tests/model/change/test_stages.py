@@ -6,8 +6,7 @@ from pathlib import Path
 
 from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.change.stages import label_of
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.next_action import (
     CallScope,
@@ -18,6 +17,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run
 from tests.model.building import histories, plan_of, task
 from tests.model.change.stages import writable_runs
 

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import (
     Readiness,
     ancestors,
@@ -21,6 +19,8 @@ from git_blackbird.model.plan.graph import (
     subtree_leaves,
     unmet_deps,
 )
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState, blocked_tasks, ready_tasks
 from tests.model.building import ids, plan_of, task, tree
 from tests.support import examples

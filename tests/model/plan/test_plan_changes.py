@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, with_status
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.plan.plan import Plan, with_status
+from git_blackbird.model.plan.status import Status
 from tests.model.building import LATER, plan_of, task
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.validation import item_place, plan_faults
 from tests.model.building import plan_of, task
 from tests.support import examples

@@ -3,13 +3,13 @@
 import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.history import History, SavedFeedback
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import DecisionState, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import BY_STATE
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History, SavedFeedback
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.run import DecisionState, RunStatus
 from tests.model.building import histories, run, task
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.run import DecisionState, LandingState, RunFields
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, after_merged_check
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.run import DecisionState, LandingState, RunFields
 from tests.model.building import run
 
 GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK

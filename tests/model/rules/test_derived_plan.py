@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.entities.plan import Plan, revised
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.plan import Plan, revised
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
+from git_blackbird.model.rules.status import apply_statuses, derive
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
+from git_blackbird.model.run.run import (
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
@@ -24,9 +27,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
-from git_blackbird.model.rules.status import apply_statuses, derive
 from tests.model.building import tree
 from tests.support import examples
 

@@ -7,18 +7,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.check import CHECK_DUE, CheckOutcome, CheckResult
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import (
-    SUPERSEDED_BY_RETRY,
-    DecisionState,
-    ReviewState,
-    Run,
-    RunStatus,
-    TerminalReason,
-)
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     PendingKind,
@@ -39,6 +29,16 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.check import CHECK_DUE, CheckOutcome, CheckResult
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import (
+    SUPERSEDED_BY_RETRY,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunStatus,
+    TerminalReason,
+)
 from tests.model.building import LATER, histories, history, plan_of, run, task, tree
 
 PENDING, REQUESTED = DecisionState.PENDING, DecisionState.CHANGES_REQUESTED

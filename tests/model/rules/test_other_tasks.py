@@ -3,11 +3,11 @@
 from typing import Any
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, new_task
-from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunStatus
+from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.other_tasks import other_tasks
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunStatus
 
 OLD, NEW = "a" * 40, "b" * 40
 

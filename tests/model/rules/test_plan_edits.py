@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, find_deadlock
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.plan_edits import (
     TaskFields,

@@ -3,7 +3,7 @@
 import pytest
 
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.run import BY_CHECK, BY_REVIEWERS, DecisionState
+from git_blackbird.model.run.run import BY_CHECK, BY_REVIEWERS, DecisionState
 from tests.model.building import history, run
 
 REQUESTED = DecisionState.CHANGES_REQUESTED

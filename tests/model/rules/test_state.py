@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import is_open
 from git_blackbird.model.change.standing import Histories, is_closed
-from git_blackbird.model.entities.history import History, SavedFeedback
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.attention import BY_STATE, pending_items, stuck_tasks
+from git_blackbird.model.rules.next_action import CallScope, next_action
+from git_blackbird.model.rules.state import PlanState, blocked_parents
+from git_blackbird.model.rules.status import derive_leaf
+from git_blackbird.model.run.history import History, SavedFeedback
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import (
     RECORDER,
     SUPERSEDED_BY_RETRY,
     DecisionState,
@@ -22,11 +27,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import BY_STATE, pending_items, stuck_tasks
-from git_blackbird.model.rules.next_action import CallScope, next_action
-from git_blackbird.model.rules.state import PlanState, blocked_parents
-from git_blackbird.model.rules.status import derive_leaf
 from tests.model.building import LATER, STAMP, run, tree
 from tests.support import examples
 

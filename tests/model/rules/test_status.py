@@ -4,10 +4,18 @@ import pytest
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import status_of
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import RecordError
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.reviews import ReviewGate, Transition
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import (
+    apply_statuses,
+    derive,
+    derive_leaf,
+)
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_DELETE,
@@ -16,14 +24,6 @@ from git_blackbird.model.entities.run import (
     DecisionState,
     RunStatus,
     RunType,
-)
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.reviews import ReviewGate, Transition
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import (
-    apply_statuses,
-    derive,
-    derive_leaf,
 )
 from tests.model.building import LATER, STAMP, histories, history, plan_of, run, statuses, task, tree
 

@@ -6,7 +6,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.model.entities.run import Question, RunFields, RunStatus
+from git_blackbird.model.run.run import Question, RunFields, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import leaf, put_plan, runs_of, store_at

@@ -14,7 +14,7 @@ from git_blackbird.controller.change.work.agent_process import log_bytes
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
+from git_blackbird.model.run.agent_io import AgentResult, Progress
 
 # Both streams in one, in the order in which they are printed.
 _JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'

@@ -49,14 +49,14 @@ from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import approve_without_commit, task_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
-from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.commits import render_commit_message
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (

@@ -16,9 +16,9 @@ from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.attention import pending_decisions
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run
 
 
 def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> ChangeOrigin:

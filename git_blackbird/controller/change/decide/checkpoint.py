@@ -30,12 +30,8 @@ from git_blackbird.model.change.change import (
     total_cost,
 )
 from git_blackbird.model.change.stages import Stage, stage_of
-from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
 from git_blackbird.model.rules.reviews import (
@@ -46,6 +42,10 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
+from git_blackbird.model.run.summary import Summary, TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"

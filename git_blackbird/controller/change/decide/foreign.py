@@ -12,10 +12,11 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import (
     APPROVALS,
     DETACHED,
     DecisionState,
@@ -25,7 +26,6 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.records import is_misnamed
 from git_blackbird.storage.store import Transaction
 

@@ -42,14 +42,15 @@ from git_blackbird.git.worktree.composing import left_out_of, part_of, rename_ha
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import undo_commands
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import MESSAGE, TaskCommand, task_command
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import (
     APPROVALS,
     DETACHED,
     DecisionState,
@@ -59,8 +60,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
 

@@ -30,14 +30,14 @@ from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
 from git_blackbird.messages.outgoing.prompts import bound_output
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import APPROVALS, DETACHED, LandingState, Run, RunFields
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import APPROVALS, DETACHED, LandingState, Run, RunFields
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import LandingEnded
 

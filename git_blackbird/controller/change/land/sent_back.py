@@ -21,12 +21,12 @@ from git_blackbird.messages.outgoing.prompts import (
     render_merged_check_request,
     render_unresolved_request,
 )
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckResult
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
 from git_blackbird.model.rules.turns import count_landing_rounds
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.events import LandingEnded
 
 

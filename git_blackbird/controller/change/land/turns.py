@@ -3,10 +3,10 @@
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.turns import runs_before
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import TreePair
 
 
 def waits_for(workspace: Workspace, state: PlanState, run: Run) -> TaskId | None:

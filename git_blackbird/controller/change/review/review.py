@@ -35,21 +35,9 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, Source
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import (
-    BY_REVIEWERS,
-    DecisionState,
-    ReviewState,
-    Run,
-    RunFields,
-    RunStatus,
-    RunType,
-    TerminalReason,
-)
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.reviews import (
     TYPES,
@@ -60,6 +48,18 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.findings import MergedReview, Source
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import (
+    BY_REVIEWERS,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
 from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _TRIES = 2

@@ -18,8 +18,8 @@ from git_blackbird.git.worktree.linked import home_repository
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import AgentResult
-from git_blackbird.model.entities.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
+from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_bytes
 
 T = TypeVar("T")

@@ -31,8 +31,8 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.agent_io import Progress
-from git_blackbird.model.entities.run import Run, RunFields, RunStatus
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.run import Run, RunFields, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.copies import move_log
 from git_blackbird.storage.paths import Paths

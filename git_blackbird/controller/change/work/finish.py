@@ -31,10 +31,10 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.change.change import Change, contributions
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.check import CHECK_DUE
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.run.check import CHECK_DUE
+from git_blackbird.model.run.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
     LandingState,
@@ -45,7 +45,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     TruncatedBytes,
 )
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.run.summary import Summary, TreePair
 from git_blackbird.model.views.events import Phase
 
 LIMIT_REASONS = {

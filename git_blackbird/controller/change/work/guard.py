@@ -17,9 +17,9 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
-from git_blackbird.model.entities.provenance import StaleCopy
-from git_blackbird.model.entities.run import Run, RunFields
 from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.run.provenance import StaleCopy
+from git_blackbird.model.run.run import Run, RunFields
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan

@@ -29,11 +29,11 @@ from git_blackbird.messages.outgoing.prompts import (
 from git_blackbird.model.base.places import STATE_NAME
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Answer, Run
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.other_tasks import OtherTasks
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Answer, Run
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME
 

@@ -24,14 +24,14 @@ from git_blackbird.git.hooks.task_commits import (
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.commits import Commit
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.commits import Commit
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import APPROVALS, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Transaction
 

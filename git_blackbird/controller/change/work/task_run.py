@@ -40,17 +40,18 @@ from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.entities.agent_io import agent_in_text
-from git_blackbird.model.entities.change import SkippedPath
-from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields, RunStatus
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState, full_readiness
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunFields, RunStatus
+from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import session_lock, task_lock

@@ -19,7 +19,7 @@ from git_blackbird.messages.display.format import render_bytes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.check import describe_exit
+from git_blackbird.model.run.check import describe_exit
 
 _SAID_BYTES = 100 * 1000 * 1000
 

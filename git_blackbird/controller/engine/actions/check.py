@@ -21,15 +21,15 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
+from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.cli_hints import EXECUTE
-from git_blackbird.model.entities.run import BY_CHECK, ReviewState, Run, RunFields
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.run import BY_CHECK, ReviewState, Run, RunFields
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import load_check, save_check

@@ -19,14 +19,15 @@ from git_blackbird.controller.engine.stops import left_stop
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.choices import choices_for
-from git_blackbird.model.entities.cli_hints import EXECUTE, MESSAGE, decide_run_command, task_command
-from git_blackbird.model.entities.decision import Choice, Decision, RerunReviews, Retry
-from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
+from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
+from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 

@@ -38,10 +38,7 @@ from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.write_back import listed
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.run import LandingState, Run, RunFields
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.rules.checks import (
     CheckFollowUp,
     accepted_outcomes,
@@ -50,6 +47,9 @@ from git_blackbird.model.rules.checks import (
 )
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.run import LandingState, Run, RunFields
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
 

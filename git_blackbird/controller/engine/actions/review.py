@@ -20,13 +20,13 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
 from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
-from git_blackbird.model.entities.cli_hints import EXECUTE, MESSAGE, task_command
-from git_blackbird.model.entities.findings import MergedReview, Source, merge
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.next_action import REVIEW_TRIES, ReviewChange, ReviewParent
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.findings import MergedReview, Source, merge
+from git_blackbird.model.run.run import ReviewState, Run, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

@@ -25,15 +25,10 @@ from git_blackbird.controller.engine.stops import interrupted_stop, undeliverabl
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
-from git_blackbird.model.entities.cli_hints import (
-    answer_options,
-    answers_blank,
-    restart_command,
-    task_command,
-)
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.base.next_steps import restart_command, task_command
+from git_blackbird.model.change.next_steps import answer_options, answers_blank
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -43,6 +38,7 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.locks import TaskLockedError
 

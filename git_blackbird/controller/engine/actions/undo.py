@@ -5,7 +5,7 @@ from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.next_action import FinishUndo
 from git_blackbird.model.views.stop import Stop
 

@@ -20,9 +20,9 @@ from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes

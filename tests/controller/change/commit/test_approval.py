@@ -25,10 +25,10 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.messages.display.checkpoint import render_checkpoint
-from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.run.run import DecisionState, Run, RunFields
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided, Notice
 from git_blackbird.model.views.stop import StopReason

@@ -23,12 +23,12 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.decision import Choice, Decision
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.check import CheckOutcome
-from git_blackbird.model.entities.decision import Choice, Decision
-from git_blackbird.model.entities.run import DecisionState, LandingState, Run, RunFields
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.check import CheckOutcome
+from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunFields
+from git_blackbird.model.run.summary import TreePair
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop, StopReason

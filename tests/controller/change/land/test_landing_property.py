@@ -20,7 +20,7 @@ from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.run import LandingState, Run, RunFields, RunStatus
+from git_blackbird.model.run.run import LandingState, Run, RunFields, RunStatus
 from tests.controller.killing import run_killed
 from tests.controller.support import leaf, open_at, put_plan
 from tests.git.support import tree_of

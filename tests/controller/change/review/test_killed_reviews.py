@@ -11,8 +11,8 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.plan.status_changes import set_status
-from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from tests import preloaded
 from tests.controller.support import (
     Person,

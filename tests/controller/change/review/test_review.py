@@ -11,10 +11,13 @@ from git_blackbird.controller.engine.commands import execute_loop, review_loop
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews
-from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.change.decision import Decision, Reply, RerunReviews
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.checks import why_asked
+from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.findings import FollowUp, MergedVerdict
+from git_blackbird.model.run.run import (
     DecisionState,
     ReviewState,
     Run,
@@ -23,9 +26,6 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.checks import why_asked
-from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -10,9 +10,9 @@ from git_blackbird.controller.plan.edit import NewTask, add_task
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.model.entities.decision import Retry
-from git_blackbird.model.entities.run import DecisionState, RunStatus
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Retry
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (

@@ -14,11 +14,11 @@ from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.commits import find_origin
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.model.entities.change import FileStatus
-from git_blackbird.model.entities.commits import Evidence
-from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.change.decision import Reply
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.commits import Evidence
+from git_blackbird.model.run.run import DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.summary import FileStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (

@@ -9,8 +9,8 @@ from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.messages.display.checkpoint import render_checkpoint
-from git_blackbird.model.entities.run import DecisionState, ReviewState
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import DecisionState, ReviewState
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,

@@ -16,8 +16,9 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.run import (
     BY_REVIEWERS,
     DecisionState,
     Question,
@@ -25,7 +26,6 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 import git_blackbird.tui.app
 from git_blackbird.messages.patch.parse import FilePatch
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     Finding,
     FindingGroup,
     MergedReview,

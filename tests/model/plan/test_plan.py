@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.model.entities.plan import Plan, revised, with_status
-from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.plan import Plan, revised, with_status
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import plan_faults
 from tests.model.building import LATER, STAMP, plan_of, task
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.run.run import Run, RunFields
 
 # Commits, which are the user's or held as commits, and what lies in the repositories of submodules.
 _NO_TREES = {"head_commit", "end_commit", "commits", "undo_commit", "base_submodules", "review_summary"}

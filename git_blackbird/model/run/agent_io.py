@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.entities.cli_hints import ShellLine
-from git_blackbird.model.entities.run import Question, Usage
+from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.run.run import Question, Usage
 
 
 def agent_in_text(name: str) -> str:

@@ -9,8 +9,8 @@ from git_blackbird.model.base.sanitize import strip_controls
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
 if TYPE_CHECKING:
-    from git_blackbird.model.entities.plan import Task
-    from git_blackbird.model.entities.run import Run
+    from git_blackbird.model.plan.plan import Task
+    from git_blackbird.model.run.run import Run
 
 TASK_TRAILER = "Blackbird-Task"
 RUN_TRAILER = "Blackbird-Run"

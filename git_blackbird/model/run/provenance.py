@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.cli_hints import ShellLine
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.run.run import Run
 
 UNREADABLE = "one of its records cannot be used"
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.plan.plan import Task
 
 _EXCERPT_CHARACTERS = 200
 # The Go program writes this for an unset time.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.findings import (
+from git_blackbird.model.run.findings import (
     MAX_LINES_APART,
     TYPES_THAT_ASK_FOR_MORE,
     Confidence,

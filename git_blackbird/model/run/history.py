@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.provenance import NOTHING_BESIDE, Beside, RecordError
-from git_blackbird.model.entities.run import (
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError
+from git_blackbird.model.run.run import (
     OPEN_DECISIONS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,

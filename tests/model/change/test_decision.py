@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.entities.decision import SPECS, STATE_OF, VIEWS, Choice, parse_choice
+from git_blackbird.model.change.decision import SPECS, STATE_OF, VIEWS, Choice, parse_choice
 
 CHOICES = [SPECS[choice] for choice in (Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT, Choice.REQUEST_CHANGES)]
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.run import LandingState, Question, Run, RunStatus, RunType
 
 
 class CallOptions(NamedTuple):
@@ -201,32 +200,6 @@ def runnable(step: str) -> str | None:
 def runnable_steps(steps: Iterable[str]) -> list[str]:
     """Return the next steps that a program can run."""
     return [command for step in steps if (command := runnable(step)) is not None]
-
-
-def answers_blank(questions: Iterable[Question]) -> Blank | None:
-    """Return the blanks for the answers to these questions, which a person is asked for without them."""
-    options = answer_options(questions)
-    return Blank(options, "") if options else None
-
-
-def answer_options(questions: Iterable[Question]) -> str:
-    """Format the options that answer these questions, with a placeholder for each answer."""
-    return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
-
-
-def decide_run_command(run: Run) -> TaskCommand:
-    """Format the decide command that fits a run; for a failed one the first choice is a retry.
-
-    A run by hand has no agent to request changes from.
-    """
-    if run.run_type is RunType.MANUAL:
-        return task_command("decide", run.task_id, " --approve", remark="or --reject")
-    # One that was accepted before, and could not land, is not retried.
-    if run.status is RunStatus.FAILED and run.landing in {None, LandingState.DUE}:
-        others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
-        return task_command("restart", run.task_id, remark=f"or {others}")
-    others = "or --request-changes -m TEXT, or --reject"
-    return task_command("decide", run.task_id, " --approve", remark=others)
 
 
 def restart_command(task_id: str) -> TaskCommand:

@@ -9,10 +9,10 @@ from pydantic import Field
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId, RunId, SessionRef, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
-from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.check import CheckOutcome, CheckResult
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal
+from git_blackbird.model.run.summary import Summary, TreePair
 
 RECORDER = "git-blackbird"
 

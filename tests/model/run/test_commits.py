@@ -1,6 +1,6 @@
 """Whose a move of HEAD was."""
 
-from git_blackbird.model.entities.commits import HeadMove, Mover, mover_of
+from git_blackbird.model.run.commits import HeadMove, Mover, mover_of
 
 RUN = "0123456789abcdef"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import MESSAGE, Blank, TaskCommand, task_command
-from git_blackbird.model.entities.comment import ReviewComment
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.summary import TreePair
 
 
 class Choice(StrEnum):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, parse_timestamp
-from git_blackbird.model.entities.status import Status as Status  # noqa: PLC0414  # whoever uses a plan uses both
+from git_blackbird.model.plan.status import Status as Status  # noqa: PLC0414  # whoever uses a plan uses both
 
 _FILE = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 _OVER = frozenset({Status.DONE, Status.SKIPPED})

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import completion_signature
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RunFields
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import text_for
+from git_blackbird.model.run.parent_verdict import completion_signature
+from git_blackbird.model.run.run import RunFields
 from tests.model.building import STAMP, plan_of, run, task
 
 LATER = "2026-01-02T04:04:05.123456789+01:00"

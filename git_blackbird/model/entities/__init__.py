@@ -1,1 +1,0 @@
-"""Plan, run, change, findings, decision and related values."""

@@ -1,0 +1,1 @@
+"""A run: its record, what it found and said, and all runs of one task."""
