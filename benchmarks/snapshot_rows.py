@@ -12,7 +12,7 @@ from git_blackbird.git.core.repository import Repository, discover, open_libgit2
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 FILES = 100_000
 QUICK_FILES = 10_000
@@ -50,7 +50,7 @@ class Site:
     def see_run(self) -> None:
         """What the end of a run asks for: the second snapshot, and what lies between the two."""
         head = self.snapshot(self.base)
-        assert summarize(self.repo, TreePair(self.base, head)).totals.files == CHANGED
+        assert summarize(self.repo, Trees(self.base, head)).totals.files == CHANGED
 
     def turn(self, work: Callable[[], object]) -> Turn:
         def taken() -> Sample:

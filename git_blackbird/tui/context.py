@@ -19,7 +19,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
@@ -78,10 +78,10 @@ class AppContext(ThemedApp, InputGuard):
         self.is_commit_interrupted = False
         self.questions = WaitingQuestions(self)
         self._read_files: dict[TaskId, dict[str, str]] = {}
-        self._left_out: dict[TreePair, set[str]] = {}
+        self._left_out: dict[Trees, set[str]] = {}
         self._diff_look = DiffLook()
 
-    def review_marks(self, task_id: TaskId, change: TreePair | None) -> ReviewMarks:
+    def review_marks(self, task_id: TaskId, change: Trees | None) -> ReviewMarks:
         """Return what was marked in a task's change, which is kept until the application quits.
 
         What is left out of an approval is chosen for each change anew; what was read is not read again.

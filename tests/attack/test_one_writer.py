@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -96,7 +96,7 @@ def trees_of(repo: Path) -> tuple[str, str]:
 def write(repo: Path, before: str, after: str) -> dict[bytes, str]:
     opened = discover(repo, dict(os.environ))
     expected = take_signatures(opened, TreeStore(opened).changed_paths(before, after))
-    change, journal = TreePair(before, after), Journal(opened, "x")
+    change, journal = Trees(before, after), Journal(opened, "x")
     return write_paths(opened, change, expected, journal, timeout_seconds=60)
 
 
@@ -131,7 +131,7 @@ def test_a_folder_that_is_a_link_is_not_entered(made: Path, tmp_path: Path, link
     with contextlib.suppress(FileNotFoundError):
         (made / link).rename(tmp_path / "aside")
     (made / link).symlink_to(outside)
-    change, journal = TreePair(before, after), Journal(opened, "x")
+    change, journal = Trees(before, after), Journal(opened, "x")
     refused = write_paths(opened, change, expected, journal, timeout_seconds=60)
     assert "a symbolic link leads elsewhere" in refused.values()
     assert (outside / "x").read_text() == "old\n"
@@ -205,7 +205,7 @@ def test_where_names_fold_case_one_of_other_letters_is_renamed(made: Path, tmp_p
     (tmp_path / "private").mkdir()
     (made / "Y").hardlink_to(made / "y")
     expected = take_signatures(opened, [b"y", b"Y"])
-    assert find_obstacles(opened, TreePair(before, after), expected) == {}
+    assert find_obstacles(opened, Trees(before, after), expected) == {}
     with PathWriter(opened, tmp_path / "private", Journal(opened, "x")) as writer:
         assert writer.write(b"Y", new, expected[b"Y"]) is None
         (made / "y").unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.support import git
 
 HIDDEN = (".blackbird", "blackbird.plan.json")
@@ -54,8 +54,8 @@ def listing(repo: Path, tree: str) -> dict[str, str]:
     return result
 
 
-def change_after(repo: Path, base: str) -> TreePair:
-    return TreePair(base, tree_of(repo))
+def change_after(repo: Path, base: str) -> Trees:
+    return Trees(base, tree_of(repo))
 
 
 KEPT = "blackbird/snapshot"

@@ -36,7 +36,7 @@ from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.submodules import uncommitted
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.support import HIDDEN, LIMITS, found, script
 from tests.support import Prepared, commit, git, write
 
@@ -110,8 +110,8 @@ def oid(repo: Repository, name: str = "main") -> str:
     return git(repo.top, "rev-parse", name)
 
 
-def pair(repo: Repository) -> TreePair:
-    return TreePair(oid(repo, "side^{tree}"), oid(repo, "main^{tree}"))
+def pair(repo: Repository) -> Trees:
+    return Trees(oid(repo, "side^{tree}"), oid(repo, "main^{tree}"))
 
 
 def merged(repo: Repository) -> object:

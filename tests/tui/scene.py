@@ -20,7 +20,7 @@ from git_blackbird.model.run.parent_verdict import (
     completion_signature,
 )
 from git_blackbird.model.run.run import DecisionState, Question, Run, RunStatus, RunType
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git, write
 
 NOW = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
@@ -138,14 +138,14 @@ def run_of(run_id: RunId, task_id: str, begun: str, ended: str | None, **fields:
     return Run(id=run_id, task_id=TaskId(task_id), started_at=f"{NIGHT}T{begun}Z", **{**said, **fields})
 
 
-def change_of_units(repo: Path) -> TreePair:
+def change_of_units(repo: Path) -> Trees:
     """Make the change of a run in the worktree; return the trees before and after it."""
     base = git(repo, "rev-parse", "HEAD^{tree}")
     write(repo, {"weather/units.py": AFTER, "tests/test_units.py": TEST})
     git(repo, "add", "--all", "weather", "tests")
     head = git(repo, "write-tree")
     git(repo, "reset", "-q")
-    return TreePair(base, head)
+    return Trees(base, head)
 
 
 def finished(repo: Path) -> Iterable[Run]:

@@ -21,7 +21,7 @@ from git_blackbird.model.change.decision import APPROVES, VIEWS, Choice, Decisio
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import Progress, RightsQuestion
 from git_blackbird.model.run.run import DecisionState, Question, Run, RunType
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress
 
@@ -270,7 +270,7 @@ class AskingUI(BaseUI):
         """Ask whether to approve on another branch than the run's."""
         raise NotImplementedError
 
-    async def _show_diff(self, pair: TreePair) -> None:
+    async def _show_diff(self, pair: Trees) -> None:
         """Show a diff. Raises BlackbirdError."""
         raise NotImplementedError
 
@@ -292,7 +292,7 @@ class AskingUI(BaseUI):
             else:
                 return reply_of(choice, branch_confirmed=other_branch is not None)
 
-    async def _view(self, pair: TreePair | None) -> None:
+    async def _view(self, pair: Trees | None) -> None:
         try:
             if pair is not None:
                 await self._show_diff(pair)

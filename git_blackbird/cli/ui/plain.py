@@ -29,7 +29,7 @@ from git_blackbird.model.change.decision import APPROVE_ANYWAY, Choice, Reply, p
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind, RightsQuestion
 from git_blackbird.model.run.run import Question
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,
@@ -227,7 +227,7 @@ class PlainUI(AskingUI):
     async def _confirms(self, question: str) -> bool:
         return (await self._line(f"{question} [y/N] ")).strip().casefold() in {"y", "yes"}
 
-    async def _show_diff(self, pair: TreePair) -> None:
+    async def _show_diff(self, pair: Trees) -> None:
         self._print(strip_controls(full_diff(self._workspace, pair)).rstrip("\n"))
 
     async def _request(self, checkpoint: Checkpoint) -> str | None:

@@ -47,7 +47,7 @@ from git_blackbird.model.change.decision import APPROVE_ANYWAY, UNDECIDED, Choic
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.run import REVIEWER_TYPES, Question
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,
@@ -305,7 +305,7 @@ class TerminalUI(AskingUI):
         if is_first:
             self._prompts.forget_typed()
 
-    async def _show_diff(self, pair: TreePair) -> None:
+    async def _show_diff(self, pair: Trees) -> None:
         await self._run_apart(lambda: page_diff(self._workspace, pair, painted_diff))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()

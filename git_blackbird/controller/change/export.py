@@ -21,7 +21,7 @@ from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.run.commits import render_commit_message
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 
 _MAX_NAMED = 20
 
@@ -89,7 +89,7 @@ def create_task_branch(
     message = render_commit_message(task, runs[-1].id)
     commit = commit_tree(repo, merged.tree, parent, message)
     create_branch(repo, name, commit)
-    return BranchResult(task.id, name, commit, parent, summarize(repo, TreePair(before, merged.tree)))
+    return BranchResult(task.id, name, commit, parent, summarize(repo, Trees(before, merged.tree)))
 
 
 def _commit_at(workspace: Workspace, onto: str | None) -> str | None:

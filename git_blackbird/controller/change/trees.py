@@ -17,14 +17,14 @@ from git_blackbird.model.run.summary import (
     InterleavedEdit,
     SubmoduleChange,
     Summary,
-    TreePair,
+    Trees,
 )
 
 
 class ChangeTrees(NamedTuple):
     """A change: its trees, None where they cannot be known, and its summary, which says why then."""
 
-    trees: TreePair | None
+    trees: Trees | None
     summary: Summary
 
 
@@ -58,7 +58,7 @@ def made_together(workspace: Workspace, state: PlanState, newest: Run, runs: Seq
 
 
 def _between(
-    workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: TreePair
+    workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: Trees
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
     if runs[-1].worktree is not None:

@@ -45,7 +45,7 @@ from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.run import LandingState, Run, RunFields
-from git_blackbird.model.run.summary import KeptPath, Summary, TreePair
+from git_blackbird.model.run.summary import KeptPath, Summary, Trees
 from git_blackbird.storage.locks import approval_lock
 
 
@@ -201,35 +201,35 @@ class _Undo:
         now, unknown = look_at(self.workspace, changes, expected, changes[0].base)
         merged = self._merge(now, changes, unknown, expected)
         if dry_run:
-            return self._result(TreePair(now, merged.tree), merged.left)
+            return self._result(Trees(now, merged.tree), merged.left)
         self._require_some(merged, now)
-        pair = self._pair(TreePair(now, merged.tree), merged.left)
+        pair = self._pair(Trees(now, merged.tree), merged.left)
         if not self.is_redo:
             # What is in the worktree now, and what it is to be, stays reachable, whatever comes.
             save_run_ref(repo, self._marked.id, *pair, purpose="undo")
         self._mark_begun()
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
-        change = TreePair(now, merged.tree)
+        change = Trees(now, merged.tree)
         refused = write_paths(repo, change, expected, self._journal, timeout_seconds=seconds)
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
-            after = Carrier(repo, HIDDEN).without(TreePair(merged.tree, now), refused).base
+            after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
         commit = self._commit(pair, is_whole=not refused)
         is_whole = not refused and not commit.is_locked
         self._record(left, commit, is_whole=is_whole)
-        result = self._result(TreePair(now, after), left, commit, is_dry_run=False)
+        result = self._result(Trees(now, after), left, commit, is_dry_run=False)
         return replace(result, is_whole=is_whole)
 
     def _merge(
         self,
         now: str,
-        changes: Sequence[TreePair],
+        changes: Sequence[Trees],
         unknown: Mapping[bytes, str],
         expected: Mapping[bytes, Signature],
     ) -> Merged:
         repo, written = self.workspace.repo, self._journal.written()
         merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
-        while obstacles := find_obstacles(repo, TreePair(now, merged.tree), expected):
+        while obstacles := find_obstacles(repo, Trees(now, merged.tree), expected):
             unknown = {**unknown, **obstacles}
             merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
         return merged
@@ -243,16 +243,16 @@ class _Undo:
         return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
 
     @cached_property
-    def _kept(self) -> TreePair | None:
+    def _kept(self) -> Trees | None:
         """What an undo of these runs changed, or was to change."""
         return load_run_ref(self.workspace.repo, self._marked.id, "undo")
 
     @property
-    def _begun(self) -> TreePair | None:
+    def _begun(self) -> Trees | None:
         """What is to be written, where that or its reverse has begun and is not complete."""
         if self._kept is None or self._marked.undo_begun is None:
             return None
-        return TreePair(self._kept.head, self._kept.base) if self.is_redo else self._kept
+        return Trees(self._kept.head, self._kept.base) if self.is_redo else self._kept
 
     def _mark_begun(self) -> None:
         """Note that files may be half taken back from here on: the next execute completes it."""
@@ -270,16 +270,16 @@ class _Undo:
             hint = "change these files by hand, or take back what was done to them since first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
-    def _pair(self, pair: TreePair, left: Collection[bytes]) -> TreePair:
+    def _pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
         """Return all that is taken back, or brought back: with what an earlier attempt did of it."""
         repo, earlier, landing = self.workspace.repo, self._kept, self._marked.landing_pair
         if self._begun is not None:
             return Carrier(repo, HIDDEN).without(self._begun, left)
         if landing is not None and self._marked.landing_begun:
-            earlier = TreePair(landing.head, landing.base)
+            earlier = Trees(landing.head, landing.base)
         return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
 
-    def _changes(self) -> list[TreePair]:
+    def _changes(self) -> list[Trees]:
         """Return what to bring into the worktree, in this order."""
         if self._begun is not None:
             return [self._begun]
@@ -288,17 +288,17 @@ class _Undo:
                 raise UnusableError(
                     f"what was taken back of {self.task.id} is not in this repository any more"
                 )
-            return [TreePair(self._kept.head, self._kept.base)]
+            return [Trees(self._kept.head, self._kept.base)]
         places = (run.change_in_place or run.landing_pair for run in self.runs)
         pairs = [pair for pair in places if pair is not None]
-        return [TreePair(pair.head, pair.base) for pair in pairs]
+        return [Trees(pair.head, pair.base) for pair in pairs]
 
     @property
     def _marked(self) -> Run:
         """The last of the runs, on whose record it is noted."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
-    def _commit(self, written: TreePair, *, is_whole: bool) -> _Commit:
+    def _commit(self, written: Trees, *, is_whole: bool) -> _Commit:
         """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
         workspace, run_id = self.workspace, self._marked.id
         wanted = self._to_commit(written)
@@ -326,9 +326,9 @@ class _Undo:
         is_locked = created.left_behind is not None and not created.is_final
         return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
 
-    def _to_commit(self, written: TreePair) -> TreePair:
+    def _to_commit(self, written: Trees) -> Trees:
         """Return what of it is to be committed: a redo commits what a commit took back, and no more."""
-        nothing = TreePair(written.head, written.head)
+        nothing = Trees(written.head, written.head)
         if not self.is_redo:
             return written if self._commits_in_head() else nothing
         made = self._marked.undo_commit
@@ -376,7 +376,7 @@ class _Undo:
 
     def _result(
         self,
-        written: TreePair,
+        written: Trees,
         left: Mapping[bytes, str],
         commit: _Commit = _NO_COMMIT,
         *,

@@ -10,7 +10,7 @@ from git_blackbird.git.worktree.saved_trees import load_run_ref, save_run_ref
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _SECOND = 1_000_000_000
 
@@ -31,7 +31,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     trees = TreeStore(linked)
     paths = frozenset[bytes]().union(*(trees.changed_paths(tree, merge.tree) for tree in known))
     expected = take_signatures(linked, paths)
-    sides = [TreePair(tree, merge.tree) for tree in known]
+    sides = [Trees(tree, merge.tree) for tree in known]
     now, unknown = look_at(workspace.working_in(linked), sides, expected, change.head)
     untouched = [
         path
@@ -46,7 +46,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     move_base(linked, base_commit(workspace, run.task_id, base), merge.unmerged)
 
 
-def merge_in(run: Run, linked: Repository) -> TreePair | None:
+def merge_in(run: Run, linked: Repository) -> Trees | None:
     """Return the merge that the worktree of a run was brought to, with what it stands on; None if to none."""
     merged = load_run_ref(linked, run.id, "landing-merge")
     return merged if merged is not None and base_tree(linked) == merged.base else None

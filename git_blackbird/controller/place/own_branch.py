@@ -14,12 +14,12 @@ from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import Summary, SwitchedBranch, TreePair
+from git_blackbird.model.run.summary import Summary, SwitchedBranch, Trees
 
 _SECOND = 1_000_000_000
 
 
-def own_change_elsewhere(workspace: Workspace, run: Run, pair: TreePair) -> OwnChange:
+def own_change_elsewhere(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
     """Return the change of a run in a worktree of its task's: all that was done there is the task's own.
 
     Where its agent went to another branch, that is what was done on it. Raises UnusableError.
@@ -39,7 +39,7 @@ def own_change_elsewhere(workspace: Workspace, run: Run, pair: TreePair) -> OwnC
         beside = Summary(switched=SwitchedBranch(branch=head(repo).branch, since=since, unmerged=unmerged))
     if _since(beside) == _since(_summary_before(history, run)):
         return OwnChange(pair, beside, run.worktree_base)
-    return OwnChange(TreePair(begins, pair.head), beside, begins)
+    return OwnChange(Trees(begins, pair.head), beside, begins)
 
 
 def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str | None:

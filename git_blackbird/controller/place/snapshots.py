@@ -19,7 +19,7 @@ from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import MAX_OUTSIDE, OutsideMove, Summary, TreePair
+from git_blackbird.model.run.summary import MAX_OUTSIDE, OutsideMove, Summary, Trees
 
 
 def submodules(workspace: Workspace) -> dict[str, Uncommitted]:
@@ -43,7 +43,7 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
 
 
 def look_at(
-    workspace: Workspace, changes: Sequence[TreePair], expected: Mapping[bytes, Signature], since: str
+    workspace: Workspace, changes: Sequence[Trees], expected: Mapping[bytes, Signature], since: str
 ) -> Present:
     """Take a snapshot that changes are merged with: it also has ignored files in the places of their paths.
 
@@ -77,12 +77,12 @@ class OwnChange(NamedTuple):
     ``began`` is the tree with which the whole change of its task begins in a worktree of its own.
     """
 
-    pair: TreePair
+    pair: Trees
     beside: Summary = Summary()
     began: str | None = None
 
 
-def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> OwnChange:
     """Take out of the trees of a run in place what was committed meanwhile, and not by the run.
 
     ``log_end`` is the size of git's log of HEAD when the later tree was taken. Raises UnusableError, OSError.
@@ -95,7 +95,7 @@ def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> 
     base = pair.base
     for move in _in_history(workspace, run, others):
         base = carrier.carry(base, pair.head, move)
-    own = TreePair(base, pair.head)
+    own = Trees(base, pair.head)
     changed = carrier.changed_paths(*own)
     outside = tuple(_outside(carrier, move, mover, changed) for move, mover in others[-MAX_OUTSIDE:])
     return OwnChange(own, Summary(outside=outside))
@@ -154,7 +154,7 @@ def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> Own
         return own
     carrier = Carrier(workspace.repo, HIDDEN)
     bases = (
-        base and carrier.without(TreePair(base, own.pair.head), earlier).base
+        base and carrier.without(Trees(base, own.pair.head), earlier).base
         for base in (own.pair.base, own.began)
     )
     base, whole = bases

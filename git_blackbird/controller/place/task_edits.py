@@ -9,13 +9,13 @@ from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.linked import unmerged_paths
 from git_blackbird.model.run.run import LandingState, Run
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 class TaskEdits(NamedTuple):
     """The change of a task with what a person edited in its worktree since, at these paths."""
 
-    pair: TreePair
+    pair: Trees
     paths: tuple[str, ...]
 
 
@@ -34,14 +34,14 @@ def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     if merged is None:
         if tree in {run.head_tree, change.head} or run.worktree_base is None or run.head_tree is None:
             return None
-        return _edits(workspace, TreePair(run.worktree_base, tree), run.head_tree)
-    pair = TreePair(merged.base, tree)
+        return _edits(workspace, Trees(run.worktree_base, tree), run.head_tree)
+    pair = Trees(merged.base, tree)
     if pair == change:
         return None
     is_untouched = tree == merged.head and bool(unmerged_paths(place.repo))
     return None if is_untouched else _edits(workspace, pair, merged.head)
 
 
-def _edits(workspace: Workspace, pair: TreePair, known: str) -> TaskEdits:
-    paths = sorted(changed_paths(workspace.repo, TreePair(known, pair.head)))
+def _edits(workspace: Workspace, pair: Trees, known: str) -> TaskEdits:
+    paths = sorted(changed_paths(workspace.repo, Trees(known, pair.head)))
     return TaskEdits(pair, tuple(path.decode(errors="replace") for path in paths))

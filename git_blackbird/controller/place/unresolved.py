@@ -13,19 +13,19 @@ from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
 from git_blackbird.git.worktree.saved_trees import load_run_ref
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 class _Brought(NamedTuple):
     """A change, the user's worktree that it was merged with, and what git made of both."""
 
-    change: TreePair
+    change: Trees
     now: str
     merge: TreeMerge
 
 
 def unresolved_paths(
-    workspace: Workspace, run: Run, change: TreePair, only: Iterable[str] = ()
+    workspace: Workspace, run: Run, change: Trees, only: Iterable[str] = ()
 ) -> tuple[bytes, ...]:
     """Return the conflicts of the last merge that a change of the run's task leaves unresolved.
 
@@ -44,7 +44,7 @@ def unresolved_text(paths: Iterable[bytes]) -> str | None:
     return f"the conflict in {names} is not resolved" if names else None
 
 
-def is_conflict_shown(workspace: Workspace, run: Run, change: TreePair | None) -> bool:
+def is_conflict_shown(workspace: Workspace, run: Run, change: Trees | None) -> bool:
     """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
     brought = _last_brought(workspace, run)
     shown = brought is not None and brought.change == change and bool(brought.merge.conflicts)
@@ -56,7 +56,7 @@ def is_below(path: bytes, names: Iterable[str]) -> bool:
     return any(name == "." or (path + b"/").startswith(os.fsencode(name) + b"/") for name in names)
 
 
-def _as_git_left_them(workspace: Workspace, run: Run, change: TreePair, named: set[str]) -> Iterator[bytes]:
+def _as_git_left_them(workspace: Workspace, run: Run, change: Trees, named: set[str]) -> Iterator[bytes]:
     brought = _last_brought(workspace, run)
     if brought is None or brought.change == change or not brought.merge.conflicts:
         return

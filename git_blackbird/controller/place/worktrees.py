@@ -48,7 +48,7 @@ from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.run import BY_LANDING, LandingState, Run
-from git_blackbird.model.run.summary import SkippedPath, TreePair
+from git_blackbird.model.run.summary import SkippedPath, Trees
 from git_blackbird.model.views.events import Phase
 
 
@@ -237,7 +237,7 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
     linked = _add(workspace, run.task_id, folder)
     begin_checkout(linked, base_commit(workspace, run.task_id, base))
     trees = TreeStore(linked)
-    sides = {path: both for path, both in submodule_sides(trees, TreePair(base, tree)) if None not in both}
+    sides = {path: both for path, both in submodule_sides(trees, Trees(base, tree)) if None not in both}
     files = trees.edited(tree, {path: before for path, (before, _) in sides.items()})
     expected = take_signatures(linked, trees.changed_paths(base, files))
     seconds = float(workspace.config.snapshot.timeout_seconds)

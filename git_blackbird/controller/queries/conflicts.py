@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run, RunStatus
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 class Conflict(NamedTuple):
@@ -49,12 +49,12 @@ def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]
             yield Conflict(first, second, tuple(path.decode(errors="replace") for path in paths))
 
 
-def _conflicts(workspace: Workspace, change: TreePair, tree: str) -> tuple[bytes, ...]:
+def _conflicts(workspace: Workspace, change: Trees, tree: str) -> tuple[bytes, ...]:
     (merge,) = merge_trees(workspace.repo, change.base, [(tree, change.head)])
     return with_additions(workspace.repo, merge).conflicts
 
 
-def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Run, TreePair]]]:
+def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Run, Trees]]]:
     trees = TreeStore(workspace.repo)
     for task, run in state.open_runs:
         change = _change(workspace, run)
@@ -62,11 +62,11 @@ def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, t
             yield task.id, (run, change)
 
 
-def _change(workspace: Workspace, run: Run) -> TreePair | None:
+def _change(workspace: Workspace, run: Run) -> Trees | None:
     """Return what a task has changed so far in a worktree of its own."""
     base, place = run.worktree_base or run.base_tree, place_of(workspace, run)
     if run.worktree is None or base is None:
         return None
     if run.status is not RunStatus.RUNNING or place is None:
         return run.change_elsewhere
-    return TreePair(base, snapshot(place, since=base).tree)
+    return Trees(base, snapshot(place, since=base).tree)

@@ -13,22 +13,22 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change, contributions, contributions_since
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
-def full_diff(workspace: Workspace, pair: TreePair) -> str:
+def full_diff(workspace: Workspace, pair: Trees) -> str:
     """Return the whole diff of a change as text. Raises UnusableError when its trees are gone."""
     return diff_text(workspace.repo, pair).decode(errors="replace")
 
 
-def page_diff(workspace: Workspace, pair: TreePair, harmless: Filter) -> int:
+def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:
     """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status."""
     return show_diff(workspace.repo, pair, harmless)
 
 
 def change_pair(
     workspace: Workspace, history: History, task_id: str, *, since_request: bool = False
-) -> TreePair:
+) -> Trees:
     """Return the change a decision would be about: all runs of a task since it was last approved.
 
     ``since_request``: only those since a person last requested changes. Raises RequestError when there is no

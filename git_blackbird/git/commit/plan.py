@@ -18,7 +18,7 @@ from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
 if TYPE_CHECKING:
-    from git_blackbird.model.run.summary import TreePair
+    from git_blackbird.model.run.summary import Trees
 
 
 class _Operation(NamedTuple):
@@ -69,7 +69,7 @@ class ChangeOrigin(NamedTuple):
 
     began: str | None = None
     commits: frozenset[str] = frozenset()
-    legs: tuple["TreePair", ...] = ()
+    legs: tuple["Trees", ...] = ()
 
 
 _UNKNOWN_ORIGIN = ChangeOrigin()
@@ -107,7 +107,7 @@ class CommitPlan:
 
 
 def plan_commit(
-    repo: Repository, pair: "TreePair", worktree: str, origin: ChangeOrigin = _UNKNOWN_ORIGIN
+    repo: Repository, pair: "Trees", worktree: str, origin: ChangeOrigin = _UNKNOWN_ORIGIN
 ) -> CommitPlan:
     """Plan a commit of the change ``pair``; writes only objects.
 
@@ -160,13 +160,13 @@ class CommitBuilder:
     """
 
     trees: TreeStore
-    pair: "TreePair"
+    pair: "Trees"
     base_tree: str
     worktree: str
     staged: IndexState
     began_tree: str | None
     own_tree: str | None
-    legs: Sequence["TreePair"] = ()
+    legs: Sequence["Trees"] = ()
 
     @cached_property
     def edits(self) -> Mapping[bytes, TreeEntry | None]:
@@ -294,7 +294,7 @@ class CommitDiff:
     """The change of one commit against its first parent; None for a commit without one."""
 
     parent: str | None
-    pair: "TreePair"
+    pair: "Trees"
 
 
 def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff:
@@ -302,11 +302,11 @@ def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff
 
     A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
     """
-    from git_blackbird.model.run.summary import TreePair  # not in that process
+    from git_blackbird.model.run.summary import Trees  # not in that process
 
     tree, parents = commit_parts(repo, oid)
     parent = parents[0] if parents else None
     trees = TreeStore(repo)
     names = [os.fsencode(name) for name in hidden]
     base = trees.save({}) if parent is None else tree_of(repo, parent)
-    return CommitDiff(parent, TreePair(trees.without(base, names), trees.without(tree, names)))
+    return CommitDiff(parent, Trees(trees.without(base, names), trees.without(tree, names)))

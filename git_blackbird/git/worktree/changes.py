@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.run.commits import HeadMove
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _SKEW_NANOSECONDS = 2_000_000_000
 
@@ -32,7 +32,7 @@ _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", *_PREFIXES)
 
 
-def changed_paths(repo: Repository, pair: TreePair) -> frozenset[bytes]:
+def changed_paths(repo: Repository, pair: Trees) -> frozenset[bytes]:
     """Return every path at which the two trees differ, both sides of a rename included."""
     return frozenset(TreeStore(repo).changed_paths(*pair))
 
@@ -42,7 +42,7 @@ def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
     return TreeStore(repo).entry(tree, path)
 
 
-def files_before(repo: Repository, pair: TreePair, began: int, now: int) -> frozenset[bytes]:
+def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozenset[bytes]:
     """Return the added files of a change that were in the worktree already when it ``began``.
 
     They were ignored then, or in a repository of their own. Times are nanoseconds; nothing is known where
@@ -64,7 +64,7 @@ def files_before(repo: Repository, pair: TreePair, began: int, now: int) -> froz
     return frozenset(found)
 
 
-def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iterator[bytes]:
+def diverged_paths(repo: Repository, worktree_tree: str, pair: Trees) -> Iterator[bytes]:
     """Return, sorted, the paths at which the worktree no longer has what the change left there.
 
     ``worktree_tree`` is a fresh snapshot.
@@ -75,17 +75,17 @@ def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iter
             yield path
 
 
-def path_differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
+def path_differs(repo: Repository, worktree_tree: str, pair: Trees) -> tuple[str, ...]:
     """Return the paths of ``diverged_paths`` as text."""
     return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
 
 
-def diff_args(pair: TreePair) -> list[str]:
+def diff_args(pair: Trees) -> list[str]:
     """Return the arguments of the git command that shows the diff with the user's settings."""
     return ["diff", *revisions(*pair), *operands()]
 
 
-def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
+def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> int:
     """Show the diff; to people in the user's colours, painted by ``harmless``, on a terminal in their pager.
 
     Where programs may read it, print the plain patch. Return git's exit status, or 128 and the signal's
@@ -107,7 +107,7 @@ def _is_for_people(repo: Repository) -> bool:
     return sys.stdout.isatty() or is_in_pager(repo) or _is_colored(repo)
 
 
-def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
+def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
     verb, *rest = diff_args(pair)
     command = ["git", *repo.git_options, verb, "--color=never", *rest]
     # In its own group, so that Ctrl+C in the pager does not reach git.
@@ -150,7 +150,7 @@ def _is_answer(completed: Completed, answer: str) -> bool:
     return completed.code == 0 and completed.answer() == answer
 
 
-def diff_text(repo: Repository, pair: TreePair) -> bytes:
+def diff_text(repo: Repository, pair: Trees) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
     return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).whole(b"\n")
 
@@ -160,7 +160,7 @@ _NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")
 _LOOKED_AT_BYTES = 8000
 
 
-def unfiltered_diff(repo: Repository, pair: TreePair) -> bytes:
+def unfiltered_diff(repo: Repository, pair: Trees) -> bytes:
     """Return the diff, followed by the text of files that attributes exclude from diffs (``-diff``).
 
     The change itself may contain attributes and hide text from review. Raises GitError.
@@ -196,10 +196,10 @@ class Carrier:
         self._hidden = [os.fsencode(name) for name in hidden]
         self._empty = self._trees.save({})
 
-    def without(self, pair: TreePair, paths: Iterable[bytes]) -> TreePair:
+    def without(self, pair: Trees, paths: Iterable[bytes]) -> Trees:
         """Return a change without these paths."""
         edits = {path: self._trees.entry(pair.head, path) for path in paths}
-        return TreePair(self._trees.edited(pair.base, edits), pair.head)
+        return Trees(self._trees.edited(pair.base, edits), pair.head)
 
     def changed_paths(self, base: str, head: str) -> frozenset[bytes]:
         """Return every path at which two trees differ."""
@@ -232,7 +232,7 @@ class Carrier:
         edits |= merge_entries(self._repo, self._trees, both)
         return self._trees.edited(base, edits) if edits else base
 
-    def carry_into(self, pair: TreePair, move: HeadMove) -> TreePair:
+    def carry_into(self, pair: Trees, move: HeadMove) -> Trees:
         """Return a change with the effect of a later move of HEAD at its paths.
 
         A path that the move left as the change did was committed from it, and stays unchanged.
@@ -244,7 +244,7 @@ class Carrier:
             if self._trees.entry(pair.head, path) != self._trees.entry(new, path)
         ]
         base, head = (self.carry(tree, pair.head, move, paths) for tree in pair)
-        return TreePair(base, head)
+        return Trees(base, head)
 
     def _tree(self, commit: str | None) -> str:
         if commit is None:
@@ -253,7 +253,7 @@ class Carrier:
 
 
 def submodule_sides(
-    trees: TreeStore, pair: TreePair
+    trees: TreeStore, pair: Trees
 ) -> Iterator[tuple[bytes, tuple[TreeEntry | None, TreeEntry | None]]]:
     """Return the paths that are a submodule on a side, with both sides; None for a side that is none."""
     for path in sorted(trees.changed_paths(*pair)):

@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Contribution
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class _NetChange:
     after: TreeEntry | None
 
 
-def compose(repo: Repository, contributions: Sequence[Contribution]) -> TreePair:
+def compose(repo: Repository, contributions: Sequence[Contribution]) -> Trees:
     """Return the trees of a change, without what others committed during or between its runs.
 
     Only at paths that a run touched, so that composing them leaves out what came from elsewhere. Raises
     ValueError without a contribution, UnusableError.
     """
     carrier = Carrier(repo, HIDDEN)
-    pairs: list[TreePair] = []
+    pairs: list[Trees] = []
     for pair, moves in contributions:
         for move in moves:
             pair = carrier.carry_into(pair, move)  # noqa: PLW2901  # step by step
@@ -40,7 +40,7 @@ def compose(repo: Repository, contributions: Sequence[Contribution]) -> TreePair
     return compose_trees(repo, pairs)
 
 
-def compose_trees(repo: Repository, pairs: Sequence[TreePair]) -> TreePair:
+def compose_trees(repo: Repository, pairs: Sequence[Trees]) -> Trees:
     """Combine the runs of a task, oldest first, to one pair of trees: its change.
 
     Per path, take the base of the first run that touched it and the head of the last. A path that a later run
@@ -61,7 +61,7 @@ def compose_trees(repo: Repository, pairs: Sequence[TreePair]) -> TreePair:
     return _pair_over(trees, pairs[-1].head, before, after)
 
 
-def _net_changes(trees: TreeStore, pairs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
+def _net_changes(trees: TreeStore, pairs: Sequence[Trees]) -> dict[bytes, _NetChange]:
     """Return the net effect of the runs on each path, without what was undone."""
     first: dict[bytes, int] = {}
     last: dict[bytes, int] = {}
@@ -100,17 +100,17 @@ def _pair_over(
     context: str,
     before: Mapping[bytes, TreeEntry | None],
     after: Mapping[bytes, TreeEntry | None],
-) -> TreePair:
+) -> Trees:
     """Write both trees over a common context, without entries that only one of them could hold."""
-    pair = TreePair(trees.edited(context, before), trees.edited(context, after))
+    pair = Trees(trees.edited(context, before), trees.edited(context, after))
     strangers = set(trees.changed_paths(*pair)) - before.keys()
     if not strangers:
         return pair
     cleared = trees.edited(context, dict.fromkeys(strangers))
-    return TreePair(trees.edited(cleared, before), trees.edited(cleared, after))
+    return Trees(trees.edited(cleared, before), trees.edited(cleared, after))
 
 
-def part_of(repo: Repository, pair: TreePair, only: Iterable[str]) -> TreePair:
+def part_of(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
     """Return a change at some files and folders alone.
 
     Raises RequestError for a path where it has nothing.
@@ -129,7 +129,7 @@ def part_of(repo: Repository, pair: TreePair, only: Iterable[str]) -> TreePair:
     return carrier.without(pair, left)
 
 
-def left_out_of(repo: Repository, whole: TreePair, part: TreePair) -> tuple[str, ...]:
+def left_out_of(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
     """Return the paths of a change that a part of it has not."""
     if whole == part:
         return ()
@@ -138,7 +138,7 @@ def left_out_of(repo: Repository, whole: TreePair, part: TreePair) -> tuple[str,
     return tuple(path.decode(errors="replace") for path in sorted(left))
 
 
-def rename_halves(repo: Repository, whole: TreePair, left_out: Collection[str]) -> dict[str, str]:
+def rename_halves(repo: Repository, whole: Trees, left_out: Collection[str]) -> dict[str, str]:
     """Return the paths left out of a change that are one half of a rename whose other half is in it."""
     changes = summarize(repo, whole).changes
     pairs = [(change.old_path, change.path) for change in changes if change.old_path is not None]

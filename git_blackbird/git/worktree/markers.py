@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.linked import is_made_here
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 # The sides of such a merge are commits on no branch, which its markers name by id.
 _MARKER = re.compile(rb"^(?:<{3,}|\|{3,}|>{3,}) ([0-9a-f]{40})\b", re.MULTILINE)
 
 
-def left_markers(repo: Repository, change: TreePair) -> tuple[bytes, ...]:
+def left_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
     """Return the paths to which a change brings markers of a merge that this program made.
 
     Markers of any other merge are left to whoever wrote them. Raises UnusableError.
@@ -22,7 +22,7 @@ def left_markers(repo: Repository, change: TreePair) -> tuple[bytes, ...]:
         return tuple(path for path in sorted(trees.changed_paths(*change)) if _has_new(trees, change, path))
 
 
-def _has_new(trees: TreeStore, change: TreePair, path: bytes) -> bool:
+def _has_new(trees: TreeStore, change: Trees, path: bytes) -> bool:
     before, after = (set(_sides(trees, trees.entry(tree, path))) for tree in change)
     return any(is_made_here(trees.objects, side) for side in after - before)
 

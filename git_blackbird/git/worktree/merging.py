@@ -12,7 +12,7 @@ from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.attributes import merge_drivers
 from git_blackbird.git.worktree.linked import commit_of
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _OVERLAPS = "later edits overlap with it"
 _REPOSITORY = "it is or was a repository of its own"
@@ -65,7 +65,7 @@ Resolver = Callable[[Repository, TreeMerge], Mapping[bytes, TreeEntry]]
 def merge_changes(
     repo: Repository,
     tree: str,
-    changes: Iterable[TreePair],
+    changes: Iterable[Trees],
     unknown: Mapping[bytes, str] = MappingProxyType({}),
     written: Collection[bytes] = frozenset(),
     resolve: Resolver = lambda _repo, _merge: {},
@@ -82,7 +82,7 @@ def merge_changes(
     return merge.result()
 
 
-def with_attempt(repo: Repository, pair: TreePair, attempt: TreePair) -> TreePair:
+def with_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees:
     """Return a pair of trees that also has what an earlier attempt changed, as that had it."""
     trees = TreeStore(repo)
     paths = list(trees.changed_paths(*attempt))
@@ -90,7 +90,7 @@ def with_attempt(repo: Repository, pair: TreePair, attempt: TreePair) -> TreePai
         trees.edited(tree, {path: trees.entry(side, path) for path in paths})
         for tree, side in zip(pair, attempt, strict=True)
     )
-    return TreePair(base, head)
+    return Trees(base, head)
 
 
 @dataclass
@@ -105,7 +105,7 @@ class _Merge:
     def entry(self, path: bytes) -> TreeEntry | None:
         return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
 
-    def apply(self, change: TreePair, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
+    def apply(self, change: Trees, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
         both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
         for path in sorted(self.trees.changed_paths(*change)):
             before, after = (self.trees.entry(side, path) for side in change)

@@ -14,7 +14,7 @@ from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.path_writer import NESTED, Signature
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodule_moves import why_unmovable
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"
 _FOLDER = "a folder with files that git ignores is in its place"
@@ -35,7 +35,7 @@ class Present(NamedTuple):
 
 
 def add_ignored(
-    repo: Repository, taken: Snapshot, changes: Sequence[TreePair], expected: Mapping[bytes, Signature]
+    repo: Repository, taken: Snapshot, changes: Sequence[Trees], expected: Mapping[bytes, Signature]
 ) -> Present:
     """Add to a snapshot the ignored files that are as changes have them; other ones are unknown.
 
@@ -79,7 +79,7 @@ def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[byt
     return found
 
 
-def is_unknown(trees: TreeStore, change: TreePair, path: bytes, expected: Mapping[bytes, Signature]) -> bool:
+def is_unknown(trees: TreeStore, change: Trees, path: bytes, expected: Mapping[bytes, Signature]) -> bool:
     """Whether there is a file in the place of a path that the base of a change does not have."""
     if not expected[path] or trees.entry(change.base, path) is not None:
         return False
@@ -88,9 +88,7 @@ def is_unknown(trees: TreeStore, change: TreePair, path: bytes, expected: Mappin
     return all(trees.entry(change.head, other) is not None for other in same)
 
 
-def find_obstacles(
-    repo: Repository, change: TreePair, expected: Mapping[bytes, Signature]
-) -> dict[bytes, str]:
+def find_obstacles(repo: Repository, change: Trees, expected: Mapping[bytes, Signature]) -> dict[bytes, str]:
     """Find what writing a change would destroy, or cannot bring over, each path with the reason."""
     trees = TreeStore(repo)
     paths = sorted(trees.changed_paths(*change))
@@ -105,7 +103,7 @@ def find_obstacles(
 
 
 def _obstacle(
-    repo: Repository, trees: TreeStore, change: TreePair, path: bytes, removed: frozenset[bytes]
+    repo: Repository, trees: TreeStore, change: Trees, path: bytes, removed: frozenset[bytes]
 ) -> str | None:
     top = repo.top
     target = top / os.fsdecode(path)

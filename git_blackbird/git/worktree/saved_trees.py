@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.linked import commit_of
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:
-    from git_blackbird.model.run.summary import TreePair
+    from git_blackbird.model.run.summary import Trees
 
 _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
@@ -121,13 +121,13 @@ def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
         _point(repo, name, trees.save(left))
 
 
-def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "TreePair | None":
+def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "Trees | None":
     """Return the trees that a run's reference holds for a purpose; None if not both are there."""
-    from git_blackbird.model.run.summary import TreePair  # not in that process
+    from git_blackbird.model.run.summary import Trees  # not in that process
 
     held, prefix = _held(repo, TreeStore(repo), _name(run_id, purpose)), _PREFIXES[purpose]
     base, head = held.get(prefix + b"base"), held.get(prefix + b"head")
-    return None if base is None or head is None else TreePair(base.oid, head.oid)
+    return None if base is None or head is None else Trees(base.oid, head.oid)
 
 
 def kept_worktree(name: str) -> str:

@@ -26,7 +26,7 @@ from git_blackbird.git.worktree.submodules import (
     uncommitted,
 )
 from git_blackbird.model.base.system import describe
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 # Histories may be large.
 _CLONE_SECONDS = 600.0
@@ -74,7 +74,7 @@ def check_out_whole(home: Repository, tree: str, folder: Path, *, timeout_second
     if not (folder / ".gitmodules").exists():
         return
     trees = TreeStore(home)
-    for path, (_, entry) in submodule_sides(trees, TreePair(trees.save({}), tree)):
+    for path, (_, entry) in submodule_sides(trees, Trees(trees.save({}), tree)):
         place = os.fsdecode(path)
         source = find_git_dir(home.top / place)
         if entry is None or source is None or name_of(home, source) is None:

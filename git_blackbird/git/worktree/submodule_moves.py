@@ -13,7 +13,7 @@ from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.worktree.submodule_checkout import add_submodule, name_of, replace_submodule
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _CHECKOUT_SECONDS = 600.0
 _BY_HAND = "bring its commit over by hand"
@@ -86,7 +86,7 @@ def _nested(
     inner: Repository, before: TreeEntry, after: TreeEntry
 ) -> Iterator[tuple[bytes, TreeEntry, TreeEntry]]:
     """Return the submodules of a submodule that are at another commit in another one of its own."""
-    pair = TreePair(tree_of(inner, before.oid), tree_of(inner, after.oid))
+    pair = Trees(tree_of(inner, before.oid), tree_of(inner, after.oid))
     for path, (old, new) in submodule_sides(TreeStore(inner), pair):
         if old is not None and new is not None:
             yield path, old, new

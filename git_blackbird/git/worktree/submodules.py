@@ -27,7 +27,7 @@ from git_blackbird.git.worktree.linked import commit_of
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_all_names
 from git_blackbird.model.base.system import describe
-from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, TreePair
+from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, Trees
 
 if TYPE_CHECKING:
     import pygit2
@@ -245,7 +245,7 @@ def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
 
 
 def submodule_changes(
-    repo: Repository, pair: TreePair, before: Mapping[str, str], after: Mapping[str, Uncommitted]
+    repo: Repository, pair: Trees, before: Mapping[str, str], after: Mapping[str, Uncommitted]
 ) -> tuple[SubmoduleChange, ...]:
     """List the submodules that a change moved to another commit, or in which it left changes.
 

@@ -26,7 +26,7 @@ from git_blackbird.model.run.summary import (
     Snippet,
     Summary,
     Totals,
-    TreePair,
+    Trees,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ _ALIKE_LIMIT = 200
 _EQUAL_LIMIT = 2000
 
 
-def summarize(repo: Repository, pair: TreePair) -> Summary:
+def summarize(repo: Repository, pair: Trees) -> Summary:
     """Summarize the difference of two trees, within the limits of a run record. Raises UnusableError."""
     objects = _open_without_index(repo)
     with using_objects(repo):
@@ -183,7 +183,7 @@ def _cut(part: str, shown: int, total: int) -> str:
     return f"{part}: {shown} of {total} files are shown" if shown < total else ""
 
 
-def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
+def _compare(objects: "pygit2.Repository", pair: Trees) -> "pygit2.Diff":
     import pygit2  # loaded by now
 
     base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))

@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_
 from git_blackbird.git.worktree.submodule_moves import move_submodule
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.system import describe, tick_of
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _NOT_TRIED = "it comes after one that could not be written"
 
@@ -64,7 +64,7 @@ def find_edited(repo: Repository, expected: Mapping[bytes, Signature]) -> frozen
 
 def write_paths(
     repo: Repository,
-    change: TreePair,
+    change: Trees,
     expected: Mapping[bytes, Signature],
     journal: Journal,
     *,
@@ -139,7 +139,7 @@ def write_all_paths(
 
     Raises WriteBackError where a path stays as it is.
     """
-    change, journal = TreePair(before, after), Journal(repo, f"{before} {after}")
+    change, journal = Trees(before, after), Journal(repo, f"{before} {after}")
     refused = write_paths(repo, change, expected, journal, timeout_seconds=timeout_seconds)
     journal.end()
     if refused:

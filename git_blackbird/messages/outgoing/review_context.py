@@ -8,7 +8,7 @@ from git_blackbird.messages.outgoing.prompts import join_parts, render_section, 
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 
 MAX_SUMMARY_BYTES = 1200
 MAX_FILES = 50
@@ -52,7 +52,7 @@ _TOO_MUCH = "Its change is too large to be listed here: look at the work itself.
 class ComposedChange:
     """The joint change of several runs of a task; ``pair`` is None if its snapshots are gone."""
 
-    pair: TreePair | None
+    pair: Trees | None
     summary: Summary
     runs: int
 

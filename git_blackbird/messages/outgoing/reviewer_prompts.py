@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.findings import Source
-from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, TreePair
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
 
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024
@@ -38,12 +38,12 @@ class ReviewPackage:
     stat: str
     diff: str | None
     lines: int
-    trees: TreePair
+    trees: Trees
     diff_bytes: int = 0
     check: str = ""
 
 
-def build_package(task: Task, stat: str, diff: bytes, trees: TreePair, threshold: int) -> ReviewPackage:
+def build_package(task: Task, stat: str, diff: bytes, trees: Trees, threshold: int) -> ReviewPackage:
     """Build the package; the diff is included if it has at most ``threshold`` lines.
 
     Control characters and invisible ones are made visible; invalid UTF-8 becomes U+FFFD.

@@ -26,7 +26,7 @@ from git_blackbird.model.run.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 _WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 
@@ -34,7 +34,7 @@ _WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
 class Contribution(NamedTuple):
     """What one run did, and the moves of HEAD by others since then: at its paths they are not its change."""
 
-    trees: TreePair
+    trees: Trees
     moves: tuple[HeadMove, ...] = ()
 
 
@@ -168,7 +168,7 @@ def contributions_since(runs: Sequence[Run]) -> tuple[Contribution, ...]:
     began, ended = runs[0].base_tree, runs[-1].head_tree
     if runs[-1].worktree is None or began is None or ended is None:
         return contributions(runs)
-    return (Contribution(TreePair(began, ended)),)
+    return (Contribution(Trees(began, ended)),)
 
 
 def count_rounds(runs: Sequence[Run]) -> int:

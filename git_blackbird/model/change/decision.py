@@ -7,7 +7,7 @@ from enum import StrEnum
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.run import DecisionState
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 class Choice(StrEnum):
@@ -133,7 +133,7 @@ class Decision:
     state: DecisionState
     feedback: str | None = None
     branch_confirmed: bool = False
-    shown: TreePair | None = None
+    shown: Trees | None = None
     only: tuple[str, ...] = ()
     undoes: bool = False
     comments: tuple[ReviewComment, ...] = ()

@@ -12,7 +12,7 @@ from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timesta
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 
 RECORDER = "git-blackbird"
 
@@ -403,11 +403,11 @@ class Run(RunFields):
         )
 
     @property
-    def tree_pair(self) -> TreePair | None:
+    def tree_pair(self) -> Trees | None:
         """The snapshots at both ends of the run; None if one is missing."""
         if self.base_tree is None or self.head_tree is None:
             return None
-        return TreePair(self.base_tree, self.head_tree)
+        return Trees(self.base_tree, self.head_tree)
 
     @property
     def named_trees(self) -> frozenset[str]:
@@ -437,23 +437,21 @@ class Run(RunFields):
         return "has landed in part" if self.landing_begun else "has not landed"
 
     @property
-    def landing_pair(self) -> TreePair | None:
+    def landing_pair(self) -> Trees | None:
         """The user's worktree without the change and with it, of one that has begun to land or has landed."""
         trees = self.landing_trees or {}
         is_there = self.landing is LandingState.LANDED or self.landing_begun
-        return (
-            TreePair(trees["base"], trees["head"]) if is_there and {"base", "head"} <= trees.keys() else None
-        )
+        return Trees(trees["base"], trees["head"]) if is_there and {"base", "head"} <= trees.keys() else None
 
     @property
-    def change_in_place(self) -> TreePair | None:
+    def change_in_place(self) -> Trees | None:
         """What the run did to the user's worktree: what has landed of one that worked elsewhere."""
         if self.worktree is None:
             return self.tree_pair
         return self.landing_pair if self.landing is LandingState.LANDED else None
 
     @property
-    def change_elsewhere(self) -> TreePair | None:
+    def change_elsewhere(self) -> Trees | None:
         """What the task's runs did up to this one in a worktree of its own; None for one in place.
 
         What a decision was about counts: a part of it, or with edits of a person's.
@@ -463,8 +461,8 @@ class Run(RunFields):
             return None
         decided = self.decided_trees or {}
         if self.landing is not LandingState.LANDED and {"base", "head"} <= decided.keys():
-            return TreePair(decided["base"], decided["head"])
-        return TreePair(self.worktree_base or "", self.head_tree)
+            return Trees(decided["base"], decided["head"])
+        return Trees(self.worktree_base or "", self.head_tree)
 
     @property
     def has_changed_worktree(self) -> bool:

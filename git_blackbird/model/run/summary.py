@@ -147,7 +147,7 @@ class Summary(Record):
         return self.updated(fields)
 
 
-class TreePair(NamedTuple):
+class Trees(NamedTuple):
     """Two git trees of the worktree: before and after."""
 
     base: str

@@ -11,7 +11,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.run import Run, RunStatus
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class SinceRequest:
 
     request: str
     summary: Summary
-    pair: TreePair | None
+    pair: Trees | None
     comments: tuple[CommentOutcome, ...] = ()
 
 
@@ -107,7 +107,7 @@ class Checkpoint:
     task: Task
     run: Run
     summary: Summary
-    pair: TreePair | None
+    pair: Trees | None
     moved: tuple[str, ...] = ()
     runs: int = 1
     round_number: int = 1
@@ -161,7 +161,7 @@ class Checkpoint:
             return "there is no pair of snapshots to compare"
         return None
 
-    def pair_of(self, choice: Choice) -> TreePair | None:
+    def pair_of(self, choice: Choice) -> Trees | None:
         """Return the two trees of the diff that a choice shows."""
         if choice is Choice.VIEW_SINCE_REQUEST:
             return None if self.since_request is None else self.since_request.pair

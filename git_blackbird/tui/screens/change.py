@@ -14,7 +14,7 @@ from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, r
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Choice, Reply
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import Modal
@@ -158,13 +158,13 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         with self.prevent(OptionList.OptionHighlighted):
             self._files.highlighted = OVERVIEW
 
-    def _show_diff(self, pair: TreePair) -> None:
+    def _show_diff(self, pair: Trees) -> None:
         self._viewed = pair
         self._switch("diff")
         self._diff.read(self._workspace, pair, self._caption_of(pair))
         self._files.follow(self._diff.file)
 
-    def _caption_of(self, pair: TreePair) -> Caption:
+    def _caption_of(self, pair: Trees) -> Caption:
         return PLAIN if pair == self.checkpoint.pair else _SINCE_REQUEST
 
     async def action_in_diff(self, action: str) -> None:

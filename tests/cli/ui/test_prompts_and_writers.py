@@ -40,7 +40,7 @@ from git_blackbird.model.run.summary import (
     Snippet,
     Summary,
     Totals,
-    TreePair,
+    Trees,
 )
 from git_blackbird.model.views.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.views.events import (
@@ -382,7 +382,7 @@ def test_the_full_diff_is_text(repo: Path) -> None:
     commit(repo, {"a": "one\n"})
     base = git(repo, "rev-parse", "HEAD^{tree}")
     commit(repo, {"a": b"\xff\n"})
-    shown = full_diff(open_at(repo), TreePair(base, git(repo, "rev-parse", "HEAD^{tree}")))
+    shown = full_diff(open_at(repo), Trees(base, git(repo, "rev-parse", "HEAD^{tree}")))
     assert shown.endswith("-one\n+\ufffd\n")
 
 

@@ -20,7 +20,7 @@ from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.support import found
 from tests.git.support import tree_of as snapshot_of
 from tests.support import git
@@ -179,7 +179,7 @@ class Situation:
         do_steps(repo, before)
         base = snapshot_of(repo)
         do_steps(repo, agents)
-        self.pair = TreePair(base, snapshot_of(repo))
+        self.pair = Trees(base, snapshot_of(repo))
         do_steps(repo, after)
         self.repo: Repository = found(repo)
         trees = TreeStore(self.repo)

@@ -13,7 +13,7 @@ from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.composing import compose_trees
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, examples, write
 
@@ -38,7 +38,7 @@ def written(repo: Repository, state: State) -> str:
     return trees.edited(trees.save({}), blobs)
 
 
-def difference(repo: Repository, pair: TreePair) -> Difference:
+def difference(repo: Repository, pair: Trees) -> Difference:
     trees = TreeStore(repo)
 
     def content(tree: str, path: bytes) -> bytes | None:
@@ -67,7 +67,7 @@ def expected(legs: Sequence[tuple[State, State]]) -> Difference:
 def test_a_change_is_the_first_base_against_the_last_head(
     shared: Repository, legs: list[tuple[State, State]]
 ) -> None:
-    pairs = [TreePair(written(shared, base), written(shared, head)) for base, head in legs]
+    pairs = [Trees(written(shared, base), written(shared, head)) for base, head in legs]
     got = difference(shared, compose_trees(shared, pairs))
     wanted = expected(legs)
     sides = [[path for path, both in wanted.items() if both[side] is not None] for side in (0, 1)]
@@ -110,7 +110,7 @@ def shared(repo: Path) -> Repository:
 
 
 def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
-    tree_pair = TreePair(written(shared, {}), written(shared, {b"f": b"1"}))
+    tree_pair = Trees(written(shared, {}), written(shared, {b"f": b"1"}))
     assert compose_trees(shared, [tree_pair]) == tree_pair
     with pytest.raises(ValueError, match=r"^a change has at least one run$"):
         compose_trees(shared, [])
@@ -119,7 +119,7 @@ def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
 def test_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -> None:
     commit(repo, {"committed": "1\n", "f": "1\n"})
     write(repo, {"by the user": "untracked\n", "f": "edited by the user\n"})
-    legs: list[TreePair] = []
+    legs: list[Trees] = []
     for run in (1, 2, 3):
         base = tree_of(repo)
         write(repo, {f"by run {run}": "x\n"})
@@ -179,5 +179,5 @@ def test_a_deep_path(shared: Repository) -> None:
     deep = b"/".join([b"d"] * 1100) + b"/f"
     before, after = written(shared, {}), written(shared, {deep: b"1"})
     again = written(shared, {deep: b"2"})
-    pair = compose_trees(shared, [TreePair(before, after), TreePair(after, again)])
+    pair = compose_trees(shared, [Trees(before, after), Trees(after, again)])
     assert changed_paths(shared, pair) == {deep}

@@ -18,7 +18,7 @@ from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.worktree.log import commit_of_run, find_commit, reachable, read_commits
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.run.commits import Commit, render_commit_message
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.controller.support import leaf
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, git, write
@@ -26,11 +26,11 @@ from tests.support import commit, git, write
 MESSAGE = "Say more\n\nBlackbird-Task: a\nBlackbird-Run: 0123456789abcdef\n"
 
 
-def planned(repo: Path, pair: TreePair) -> CommitPlan:
+def planned(repo: Path, pair: Trees) -> CommitPlan:
     return plan_commit(found(repo), pair, tree_of(repo))
 
 
-def committed(repo: Path, pair: TreePair) -> CreatedCommit:
+def committed(repo: Path, pair: Trees) -> CreatedCommit:
     plan = planned(repo, pair)
     assert plan.obstacles == ()
     made = make_commit(found(repo), plan, MESSAGE)
@@ -200,7 +200,7 @@ def test_a_repository_inside_is_not_committed(based: tuple[Path, str]) -> None:
     git(inner, "init", "-q")
     commit(inner, {"x": "1"})
     head = git(inner, "rev-parse", "HEAD")
-    with_it = TreePair(base, git(repo, "mktree", stdin=f"160000 commit {head}\tinner\n".encode()))
+    with_it = Trees(base, git(repo, "mktree", stdin=f"160000 commit {head}\tinner\n".encode()))
     assert "inner: it is or was a separate repository" in planned(repo, with_it).obstacles
 
 
@@ -462,7 +462,7 @@ def test_nothing_is_found_before_the_first_commit(repo: Path) -> None:
     assert commit_of_run(found(repo), "ff" * 8, None) is None
     assert find_commit(found(repo), "HEAD") is None
     base = tree_of(repo)
-    plan = planned(repo, TreePair(base, base))
+    plan = planned(repo, Trees(base, base))
     assert (plan.head.commit, plan.edits, plan.tree) == (None, {}, base)
 
 

@@ -10,7 +10,7 @@ from git_blackbird.git.core.tree_names import is_unsafe
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_paths
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
 
 UNSAFE = (
@@ -84,7 +84,7 @@ def test_a_tree_with_such_a_name_is_not_written(
     opened = discover(repo, {})
     before, after = (evil, top) if is_removed else (top, evil)
     with pytest.raises(UnusableError, match="name what no file may be"):
-        write_paths(opened, TreePair(before, after), {}, Journal(opened, "x"), timeout_seconds=60)
+        write_paths(opened, Trees(before, after), {}, Journal(opened, "x"), timeout_seconds=60)
     assert (repo.parent / "victim").read_text() == (repo / "deep" / "er").read_text() == "mine\n"
 
 
@@ -97,7 +97,7 @@ def test_state_plan_and_links_for_submodules_are_no_part_of_a_change(repo: Path,
     opened = discover(repo, {})
     expected = take_signatures(opened, TreeStore(opened).changed_paths(top, evil))
     with pytest.raises(WriteBackError, match="a change may not write"):
-        write_paths(opened, TreePair(top, evil), expected, Journal(opened, "x"), timeout_seconds=60)
+        write_paths(opened, Trees(top, evil), expected, Journal(opened, "x"), timeout_seconds=60)
     assert not (repo / name).exists()
 
 

@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.changes import (
     path_differs,
     show_diff,
 )
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
 
@@ -27,8 +27,8 @@ SHOW = (
     "from pathlib import Path\n"
     "from git_blackbird.git.worktree.changes import show_diff\n"
     "from git_blackbird.git.core.repository import discover\n"
-    "from git_blackbird.model.run.summary import TreePair\n"
-    "status = show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:]))\n"
+    "from git_blackbird.model.run.summary import Trees\n"
+    "status = show_diff(discover(Path(sys.argv[1]), os.environ), Trees(*sys.argv[2:]))\n"
     "print('alive', status)"
 )
 
@@ -118,7 +118,7 @@ def test_the_diff_is_shown_as_the_user_likes_it(repo: Path) -> None:
     done = subprocess.run(command, cwd=HOUSE, capture_output=True, check=False)
     shown = b"diff --git f f\nindex d00491f..0cfbf08 100644\n--- f\n+++ f\n@@ -1 +1 @@\n-1\n+2\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, shown + b"alive 0\n", b"")
-    assert show_diff(found(repo), TreePair("1" * 40, pair.head)) == 128
+    assert show_diff(found(repo), Trees("1" * 40, pair.head)) == 128
 
 
 def test_ctrl_c_in_the_pager_leaves_us_alive(repo: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from git_blackbird.git.commit.create import make_commit
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.support import HIDDEN, LIMITS, found, tree_of
 from tests.support import commit, git, write
 
@@ -73,7 +73,7 @@ def test_what_is_committed_by_an_approval_is_read_as_any_other(shared: Path) -> 
     place = loose(shared, git(shared, "rev-parse", f"{head}:secret"))
     assert not mode(place) & READERS
     repo = found(shared)
-    make_commit(repo, plan_commit(repo, TreePair(base, head), head), "it is approved\n")
+    make_commit(repo, plan_commit(repo, Trees(base, head), head), "it is approved\n")
     assert mode(place) == usual_modes(shared)[1]
     git(shared, "fsck", "--strict")
 

@@ -16,7 +16,7 @@ from git_blackbird.model.run.summary import (
     Snippet,
     Summary,
     Totals,
-    TreePair,
+    Trees,
 )
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
@@ -240,7 +240,7 @@ def test_the_users_diff_configuration_changes_nothing(repo: Path) -> None:
 def test_a_tree_that_is_gone_is_told(repo: Path) -> None:
     tree = tree_of(repo)
     with pytest.raises(UnusableError, match=rf"^cannot use the objects of {repo / '.git'}: "):
-        summarize(found(repo), TreePair(tree, "1" * 40))
+        summarize(found(repo), Trees(tree, "1" * 40))
 
 
 def test_a_detached_head_and_no_commit_make_no_difference(repo: Path) -> None:
@@ -257,5 +257,5 @@ def test_one_of_several_equal_files_that_was_moved(repo: Path) -> None:
     (repo / "gone").unlink()
     (repo / "d").rename(repo / "e")
     write(repo, {"new": "new\n"})
-    summary = summarize(found(repo), TreePair(base, tree_of(repo)))
+    summary = summarize(found(repo), Trees(base, tree_of(repo)))
     assert summary.files == ("e/x", "gone", "new")

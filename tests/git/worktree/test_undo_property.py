@@ -15,7 +15,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.merging import Merged, merge_changes
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from tests.git.commit.test_commit_property import (
     ATTRIBUTES,
     CONFIGURATION,
@@ -33,7 +33,7 @@ EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "24"))  # read before the te
 SHARES = 2
 
 
-def prepared(place: Path, dice: Dice) -> tuple[Path, TreePair]:
+def prepared(place: Path, dice: Dice) -> tuple[Path, Trees]:
     """Make a repository in which an agent changed something and a person edited after it."""
     repo = place / "repo"
     repo.mkdir()
@@ -47,18 +47,18 @@ def prepared(place: Path, dice: Dice) -> tuple[Path, TreePair]:
     git(repo, "commit", "-q", "-m", "first")
     base = tree_of(repo)
     do_steps(repo, [step for step in agent if step[0] in EDITS])
-    pair = TreePair(base, tree_of(repo))
+    pair = Trees(base, tree_of(repo))
     do_steps(repo, dice.steps(EDITS, [*OWN, *SHARED], 0, 4))
     return repo, pair
 
 
-def bring(repo: Repository, change: TreePair) -> tuple[str, Merged]:
+def bring(repo: Repository, change: Trees) -> tuple[str, Merged]:
     """Bring a change into the worktree, as undo and redo do."""
     paths = frozenset(TreeStore(repo).changed_paths(*change))
     expected = take_signatures(repo, paths)
     before = tree_of(repo.top)
     merged = merge_changes(repo, before, [change])
-    change = TreePair(before, merged.tree)
+    change = Trees(before, merged.tree)
     assert write_paths(repo, change, expected, Journal(repo, "undo"), timeout_seconds=60) == {}
     return before, merged
 
@@ -67,7 +67,7 @@ def one(seed: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         top, pair = prepared(Path(place), Dice(seed))
         repo, trees, files = found(top), TreeStore(found(top)), files_of(top)
-        back = TreePair(pair.head, pair.base)
+        back = Trees(pair.head, pair.base)
         before, merged = bring(repo, back)
         assert tree_of(top) == merged.tree
         changed = set(trees.changed_paths(before, merged.tree))
@@ -82,7 +82,7 @@ def one(seed: int) -> None:
         moved = {str(top / os.fsdecode(path)) for path in changed}
         kept = {name: facts for name, facts in files.items() if Path(name).is_file() and name not in moved}
         assert {name: facts for name, facts in files_of(top).items() if name in kept} == kept
-        again, redone = bring(repo, TreePair(merged.tree, before))
+        again, redone = bring(repo, Trees(merged.tree, before))
         assert (again, redone.left, redone.tree, tree_of(top)) == (merged.tree, {}, before, before)
 
 

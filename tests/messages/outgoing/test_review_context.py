@@ -13,7 +13,7 @@ from git_blackbird.messages.outgoing.review_context import (
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import new_task
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.run.summary import InterleavedEdit, Summary, Trees
 from tests.model.building import STAMP, run, task
 
 HOUSE = replace(
@@ -115,7 +115,7 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
     )
 
 
-def _composed(pair: TreePair | None, **summary: Any) -> Any:
+def _composed(pair: Trees | None, **summary: Any) -> Any:
     change = ComposedChange(pair, Summary(**summary), 2)
     child = ReviewedChild(task("door"), _worked(["hinge.txt"]), "/the top", change)
     return _children(build_review_context(HOUSE, [child]))[0]
@@ -124,7 +124,7 @@ def _composed(pair: TreePair | None, **summary: Any) -> Any:
 def test_of_several_runs_the_change_is_told_that_they_made_together() -> None:
     between = tuple(InterleavedEdit(path=name, task="roof", run="2" * 16) for name in ("b", "a", "b"))
     told = _composed(
-        TreePair("d" * 40, "e" * 40), files=("door.txt", "hinge.txt"), diffstat=" 2 files", between=between
+        Trees("d" * 40, "e" * 40), files=("door.txt", "hinge.txt"), diffstat=" 2 files", between=between
     )
     assert told == {
         "childId": "door",

@@ -14,11 +14,11 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_package,
 )
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, TreePair
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
 from tests.model.building import task
 from tests.support import commit, git
 
-TREES = TreePair("b" * 40, "f" * 40)
+TREES = Trees("b" * 40, "f" * 40)
 DOOR = replace(
     task("door"),
     title="A door",
@@ -120,7 +120,7 @@ def test_a_long_diff_is_the_note_of_the_document_with_the_trees() -> None:
 def test_the_command_of_the_note_shows_a_file_of_the_change(repo: Path) -> None:
     commit(repo, {"a.txt": "one\n", "b.txt": "one\n"})
     commit(repo, {"a.txt": "two\n", "b.txt": "two\n"})
-    trees = TreePair(git(repo, "rev-parse", "HEAD~^{tree}"), git(repo, "rev-parse", "HEAD^{tree}"))
+    trees = Trees(git(repo, "rev-parse", "HEAD~^{tree}"), git(repo, "rev-parse", "HEAD^{tree}"))
     text = render_package(build_package(DOOR, "", b"+\n", trees, threshold=0), top=str(repo))
     command = text[text.index("`") + 1 : text.rindex("`")].replace("PATH", "a.txt").split()
     assert command[:3] == ["git", "-C", str(repo)]

@@ -56,7 +56,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_commit_message
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
@@ -106,7 +106,7 @@ class ApprovalRequest:
     state: PlanState
     task: Task
     run: Run
-    pair: TreePair | None
+    pair: Trees | None
     runs: Sequence[Run] = ()
     strayed: OtherBranch | None = None
     written: str | None = None
@@ -127,7 +127,7 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
 
 
 def preview_commit(
-    workspace: Workspace, state: PlanState, pair: TreePair | None, worktree: str | None, runs: Sequence[Run]
+    workspace: Workspace, state: PlanState, pair: Trees | None, worktree: str | None, runs: Sequence[Run]
 ) -> CommitPreview | None:
     """Return what approving the change of these runs would commit now; None if it makes no commit.
 

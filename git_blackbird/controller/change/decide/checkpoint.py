@@ -45,7 +45,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
@@ -98,7 +98,7 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
         return None
 
 
-def _conflict(workspace: Workspace, run: Run, pair: TreePair | None) -> str | None:
+def _conflict(workspace: Workspace, run: Run, pair: Trees | None) -> str | None:
     """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
     if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
         return None
@@ -110,7 +110,7 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
     base, head = (run.landing_trees or {}).get("base"), (run.landing_trees or {}).get("head")
     if stage_of(run) is not Stage.BLOCKED or not run.landing_additions or base is None or head is None:
         return None
-    repo, pair = workspace.repo, TreePair(base, head)
+    repo, pair = workspace.repo, Trees(base, head)
     try:
         others = [
             path
@@ -292,7 +292,7 @@ def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None
         return None
 
 
-def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
+def worktree_tree(workspace: Workspace, pair: Trees) -> str | None:
     """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
     try:
         return snapshot(workspace, since=pair.head).tree
@@ -303,7 +303,7 @@ def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
         return None
 
 
-def diverged_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+def diverged_in(workspace: Workspace, pair: Trees | None, worktree: str | None) -> tuple[str, ...]:
     """Name the paths of a change that differ in the worktree now; the change is what is approved."""
     if pair is None or worktree is None:
         return ()

@@ -60,7 +60,7 @@ from git_blackbird.model.run.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
 
@@ -203,7 +203,7 @@ class _Said(NamedTuple):
 
 def _decided_change(
     workspace: Workspace, state: PlanState, run: Run, decision: Decision
-) -> tuple[TreePair | None, tuple[Run, ...], _Said]:
+) -> tuple[Trees | None, tuple[Run, ...], _Said]:
     """Return the change that a decision is about, the runs that made it, and what to say of it.
 
     Raises RequestError for a part that there is not, UnresolvedError.
@@ -233,7 +233,7 @@ def _decided_change(
     return part, runs, _Said(edited, left_out, halves)
 
 
-def _require_resolved(workspace: Workspace, run: Run, pair: TreePair, only: Collection[str]) -> None:
+def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: Collection[str]) -> None:
     """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
     is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
     if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
@@ -304,7 +304,7 @@ def _save(
     workspace: Workspace,
     run: Run,
     decision: Decision,
-    pair: TreePair | None,
+    pair: Trees | None,
     commit: ApprovalCommit | None = None,
 ) -> tuple[Run, PlanState]:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""

@@ -37,7 +37,7 @@ from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import APPROVALS, DETACHED, LandingState, Run, RunFields
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import LandingEnded
 
@@ -63,7 +63,7 @@ class Landing:
     """
 
     now: str
-    pair: TreePair
+    pair: Trees
     wanted: str
     merge: TreeMerge
     expected: Mapping[bytes, Signature]
@@ -74,7 +74,7 @@ class Landing:
         return _journal(repo, self.pair)
 
 
-def _journal(repo: Repository, pair: TreePair) -> Journal:
+def _journal(repo: Repository, pair: Trees) -> Journal:
     return Journal(repo, f"landing {pair.base} {pair.head}")
 
 
@@ -100,8 +100,8 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
             expected = {path: expected[path] for path in paths}
             left = {path: reason for path, reason in unknown.items() if path in paths}
             left |= {path: _MOVED_TOO for path in merge.conflicts if _is_submodule(trees, now, path)}
-            left |= find_obstacles(repo, TreePair(now, merge.tree), expected)
-            pair = TreePair(now, merge.tree) if begun is None else begun
+            left |= find_obstacles(repo, Trees(now, merge.tree), expected)
+            pair = Trees(now, merge.tree) if begun is None else begun
             return Landing(now, pair, merge.tree, merge, expected, left)
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
@@ -111,14 +111,14 @@ def _is_submodule(trees: TreeStore, tree: str, path: bytes) -> bool:
     return entry is not None and entry.mode == SUBMODULE
 
 
-def _merged(repo: Repository, change: TreePair, now: str) -> TreeMerge:
+def _merged(repo: Repository, change: Trees, now: str) -> TreeMerge:
     if now == change.base:
         return TreeMerge(change.head)
     (merge,) = merge_trees(repo, change.base, [(now, change.head)])
     return with_additions(repo, merge)
 
 
-def _gone_on(repo: Repository, begun: TreePair, now: str) -> TreeMerge:
+def _gone_on(repo: Repository, begun: Trees, now: str) -> TreeMerge:
     """Return the worktree with the rest of a landing that was cut off, each path judged by itself."""
     merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
     return TreeMerge(merged.tree, tuple(sorted(merged.left)))
@@ -243,16 +243,16 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
         return dict.fromkeys(edited, _EDITED)
     _begin(workspace, run, landing)
     seconds = float(workspace.config.snapshot.timeout_seconds)
-    change = TreePair(landing.now, landing.wanted)
+    change = Trees(landing.now, landing.wanted)
     return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
 
 
-def take_back(workspace: Workspace, run: Run, begun: TreePair) -> bool:
+def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
     """Take out of the user's worktree what was written of a landing that cannot go on; edits on top stay.
 
     Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
     """
-    repo, trees, back = workspace.repo, TreeStore(workspace.repo), TreePair(begun.head, begun.base)
+    repo, trees, back = workspace.repo, TreeStore(workspace.repo), Trees(begun.head, begun.base)
     expected = take_signatures(repo, trees.changed_paths(*back))
     now, unknown = look_at(workspace, [back], expected, begun.base)
     written = _journal(repo, begun).written()
@@ -260,7 +260,7 @@ def take_back(workspace: Workspace, run: Run, begun: TreePair) -> bool:
         path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
     ]
     merged = merge_changes(repo, now, [Carrier(repo, HIDDEN).without(back, open_paths)], unknown)
-    change, journal = TreePair(now, merged.tree), Journal(repo, f"back {run.id}")
+    change, journal = Trees(now, merged.tree), Journal(repo, f"back {run.id}")
     expected = {path: expected[path] for path in trees.changed_paths(*change)}
     if merged.left or find_obstacles(repo, change, expected):
         return False

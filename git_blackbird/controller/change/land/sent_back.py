@@ -26,7 +26,7 @@ from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
 
 
@@ -67,7 +67,7 @@ def _halves(workspace: Workspace, run: Run) -> str:
     return f"your worktree has it in {_named(sorted(written))}; " if written else ""
 
 
-def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair | None = None) -> LandingEnded:
+def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | None = None) -> LandingEnded:
     """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
 
     ``merged`` are the user's worktree without the change and with it: session and person find these files in
@@ -101,7 +101,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: TreePair |
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
 
 
-def _show_merge(workspace: Workspace, run: Run, merged: TreePair) -> None:
+def _show_merge(workspace: Workspace, run: Run, merged: Trees) -> None:
     """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
     place = place_of(workspace, run)
     if place is not None:

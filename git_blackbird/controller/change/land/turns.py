@@ -6,7 +6,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.turns import runs_before
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 
 
 def waits_for(workspace: Workspace, state: PlanState, run: Run) -> TaskId | None:
@@ -23,7 +23,7 @@ def _paths(workspace: Workspace, run: Run) -> frozenset[bytes]:
     """Return the paths of a task's change; while an agent works on it, as it was when that began."""
     change, trees = run.change_elsewhere, TreeStore(workspace.repo)
     if change is None and run.worktree_base is not None and run.base_tree is not None:
-        change = TreePair(run.worktree_base, run.base_tree)
+        change = Trees(run.worktree_base, run.base_tree)
     if change is None or not all(tree in trees for tree in change):
         return frozenset()
     return frozenset(trees.changed_paths(*change))

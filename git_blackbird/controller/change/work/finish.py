@@ -45,7 +45,7 @@ from git_blackbird.model.run.run import (
     TerminalReason,
     TruncatedBytes,
 )
-from git_blackbird.model.run.summary import Summary, TreePair
+from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.events import Phase
 
 LIMIT_REASONS = {
@@ -252,7 +252,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
             fields = fields.with_fields(RunFields(head_tree=after.tree))
             summary = Summary(minimal="the snapshot from before the run is missing")
         else:
-            pair = TreePair(run.base_tree, after.tree)
+            pair = Trees(run.base_tree, after.tree)
             with trace.measured(Phase.SUMMARY, run.task_id):
                 own = _own_change(workspace, ui, run, pair, log_end)
                 fields = fields.with_fields(RunFields(head_tree=after.tree))
@@ -284,7 +284,7 @@ def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
     return after, size
 
 
-def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, log_end: int) -> OwnChange:
     """Return the run's own change; in place warn and return all of it where the moves of HEAD are unknown.
 
     Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.

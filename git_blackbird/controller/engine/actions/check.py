@@ -29,7 +29,7 @@ from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import BY_CHECK, ReviewState, Run, RunFields
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import load_check, save_check
@@ -57,7 +57,7 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     return None
 
 
-async def run_check(engine: Engine, run: Run, pair: TreePair, what: str = "") -> CheckResult | None:
+async def run_check(engine: Engine, run: Run, pair: Trees, what: str = "") -> CheckResult | None:
     """Return the verdict of the user's check on what a run changed; None when it was interrupted.
 
     ``what`` is what the later tree is to people: the change of the run's task where it is left out.
@@ -75,7 +75,7 @@ class _Check:
     command: str
     what: str
 
-    async def run(self, pair: TreePair) -> CheckResult | None:
+    async def run(self, pair: Trees) -> CheckResult | None:
         """Return the verdict on the head of a change; None when it was interrupted.
 
         Where the head fails, so may the base: then it is not the task that broke it.

@@ -49,7 +49,7 @@ from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import LandingState, Run, RunFields
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
 
@@ -157,7 +157,7 @@ def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: C
         return send_back(workspace, run, check_reason(check), landing.pair)
     reason = conflict_reason(workspace, conflict)
     reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
-    return send_back(workspace, run, reason, TreePair(landing.now, conflict.tree))
+    return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
 
 
 def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool:

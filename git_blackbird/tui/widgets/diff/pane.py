@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
@@ -86,7 +86,7 @@ class DiffPane(Vertical):
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
         self._view = DiffView(look)
-        self._pair: TreePair | None = None
+        self._pair: Trees | None = None
         self._file: FilePatch | None = None
         self._caption = PLAIN
         self._is_read = False
@@ -125,7 +125,7 @@ class DiffPane(Vertical):
             return ""
         return _MATCH_KEYS if self._view.matches else _NO_MATCH_KEYS
 
-    def read(self, workspace: Workspace, pair: TreePair, caption: Caption = PLAIN) -> None:
+    def read(self, workspace: Workspace, pair: Trees, caption: Caption = PLAIN) -> None:
         """Show the diff of a pair of trees, unless it is shown already."""
         self._caption = caption
         self._view.no_notes = self._no_notes
@@ -140,7 +140,7 @@ class DiffPane(Vertical):
         self._pair, self._caption = None, PLAIN
         self._show_patch(Patch(text))
 
-    def show_text(self, text: str, pair: TreePair | None = None) -> None:
+    def show_text(self, text: str, pair: Trees | None = None) -> None:
         """Show no diff, and why."""
         self._pair, self._is_read = pair, False
         self._view.show(Patch(""))
@@ -204,7 +204,7 @@ class DiffPane(Vertical):
         return self._view.go_to_file(path)
 
     @work(thread=True, exclusive=True, group="diff")
-    def _read(self, workspace: Workspace, pair: TreePair) -> None:
+    def _read(self, workspace: Workspace, pair: Trees) -> None:
         worker = get_current_worker()
         try:
             with gc_paused():

@@ -28,7 +28,7 @@ from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunFields
-from git_blackbird.model.run.summary import TreePair
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -944,7 +944,7 @@ def test_every_conflict_is_named_until_it_is_resolved(demo: Path) -> None:
     assert (demo / "a.txt").read_text() == LINES.replace("line 2", "both")
 
 
-def cut_off(demo: Path, *, edited: Mapping[str, str]) -> TreePair:
+def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
     """Approve a change of two files that is to be committed, let its landing be cut off, and edit then."""
     commit(demo, {"x.txt": LINES, "y.txt": LINES})
     configure(demo, execution__commit="approved")
