@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.views.stop import Stop
@@ -89,7 +90,7 @@ class Runner:
     async def _run_loop(self, loop: "Loop") -> Stop:
         self._thread = LoopThread(loop, asyncio.get_running_loop())
         self._thread.interrupt(self._interrupts)
-        return await loop.run()
+        return await loop.run(join_cluster)
 
 
 class LoopThread:

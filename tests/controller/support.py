@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
@@ -150,7 +151,7 @@ def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] 
     async def run() -> Stop:
         if watch is not None:
             watch(loop)
-        return await loop.run()
+        return await loop.run(join_cluster)
 
     with hold_controller(workspace, "test"):
         return asyncio.run(run())

@@ -22,6 +22,7 @@ from git_blackbird.cli.render.stops import (
 )
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
+from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
@@ -71,7 +72,7 @@ async def _run(loop: Loop) -> Stop:
     presses = Debouncer(events.time)
     for number in _PAUSING:
         events.add_signal_handler(number, interrupt_once, presses, loop.interrupt)
-    return await loop.run()
+    return await loop.run(join_cluster)
 
 
 def interrupt_once(presses: Debouncer, interrupt: Callable[[], None]) -> None:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.cluster.extra import LOCAL, require_extra
-from git_blackbird.controller.cluster.worker import WITH_PARENT, WorkerOptions, serve
+from git_blackbird.cluster.extra import LOCAL, require_extra
+from git_blackbird.cluster.worker import WITH_PARENT, WorkerOptions, serve
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line, quoted
 

@@ -1,14 +1,15 @@
 """The loop: perform the next action until none is due or someone must decide."""
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.change.land.turns import waits_for
-from git_blackbird.controller.change.work.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.change.work.agent_process import OtherMachines, sweep_scratch_dirs
 from git_blackbird.controller.change.work.instructions import Instruction, Restart
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
@@ -80,6 +81,31 @@ FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanSta
 _Look = Callable[[Workspace, UserInterface, CallScope], PlanState]
 
 
+class Machines(OtherMachines, Protocol):
+    """Machines on which agents start while a call uses them."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace with as many jobs as they have room for."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """What they are, in one line."""
+        ...
+
+    async def take_up(self, ui: UserInterface, force_stop: asyncio.Event) -> None:
+        """Follow the runs of earlier calls there to their ends."""
+        ...
+
+    async def clear(self, ui: UserInterface) -> None:
+        """Remove what ended runs left there; what cannot be removed is said."""
+        ...
+
+
+Join = Callable[[Workspace, Callable[[str], None]], contextlib.AbstractAsyncContextManager[Machines]]
+
+
 class Loop:
     """One call of execute, resume, restart or review; it begins with ``first``, or with the next action."""
 
@@ -94,30 +120,28 @@ class Loop:
         """Pause what runs and stop; a second interrupt kills it."""
         self._engine.interrupt()
 
-    async def run(self) -> Stop:
+    async def run(self, join: Join) -> Stop:
         """Perform actions until the call ends; needs the controller lock.
 
-        Raises BlackbirdError when something cannot go on at all.
+        ``join`` connects the machines of a cluster, where one is configured. Raises BlackbirdError when
+        something cannot go on at all.
         """
         if not self._workspace.config.cluster.address:
             return await self._run()
-        from git_blackbird.controller.cluster.client import Cluster  # few use it
-        from git_blackbird.controller.cluster.take_up import clear_quietly, take_up_runs
-
         engine = self._engine
         async with contextlib.AsyncExitStack() as stack:
-            joining = stack.enter_async_context(Cluster(self._workspace, partial(inform, engine.ui)))
-            cluster = await engine.interruptible(joining)
-            if cluster is None:
+            joining = stack.enter_async_context(join(self._workspace, partial(inform, engine.ui)))
+            machines = await engine.interruptible(joining)
+            if machines is None:
                 return await self._run()
-            self._workspace = engine.workspace = cluster.workspace
-            engine.elsewhere = cluster
-            inform(engine.ui, cluster.connection.about)
-            await engine.interruptible(take_up_runs(cluster, self._workspace, engine.ui, engine.force_stop))
+            self._workspace = engine.workspace = machines.workspace
+            engine.elsewhere = machines
+            inform(engine.ui, machines.about)
+            await engine.interruptible(machines.take_up(engine.ui, engine.force_stop))
             try:
                 return await self._run()
             finally:
-                await clear_quietly(cluster, self._workspace, engine.ui)
+                await machines.clear(engine.ui)
 
     async def _run(self) -> Stop:
         workspace, engine = self._workspace, self._engine

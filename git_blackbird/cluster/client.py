@@ -7,12 +7,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from git_blackbird.cluster.addresses import require_host, scheduler_command
+from git_blackbird.cluster.connection import Connection
+from git_blackbird.cluster.extra import LOCAL, require_extra, require_tls_files
+from git_blackbird.cluster.follow import RemoteRun
+from git_blackbird.cluster.local import local_workers
 from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext
-from git_blackbird.controller.cluster.addresses import require_host, scheduler_command
-from git_blackbird.controller.cluster.connection import Connection
-from git_blackbird.controller.cluster.extra import LOCAL, require_extra, require_tls_files
-from git_blackbird.controller.cluster.follow import RemoteRun
-from git_blackbird.controller.cluster.local import local_workers
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url

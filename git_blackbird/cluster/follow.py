@@ -12,13 +12,13 @@ from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import OutputParser
+from git_blackbird.cluster.connection import Connection
+from git_blackbird.cluster.fence import HOME, FencedError, claim, owner
+from git_blackbird.cluster.ordering import NotSentError, send_base, submit
+from git_blackbird.cluster.orders import RunEnd, RunOrder, read_step
+from git_blackbird.cluster.results import UnreadableEndError, fetch_end
+from git_blackbird.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, log_paths
-from git_blackbird.controller.cluster.connection import Connection
-from git_blackbird.controller.cluster.fence import HOME, FencedError, claim, owner
-from git_blackbird.controller.cluster.ordering import NotSentError, send_base, submit
-from git_blackbird.controller.cluster.orders import RunEnd, RunOrder, read_step
-from git_blackbird.controller.cluster.results import UnreadableEndError, fetch_end
-from git_blackbird.controller.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_on_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread

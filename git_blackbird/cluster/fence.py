@@ -1,6 +1,6 @@
 """Who begins a run: the first that sets its reference on the remote, whatever Dask or a network repeats."""
 
-from git_blackbird.controller.cluster.orders import RunRefs
+from git_blackbird.cluster.orders import RunRefs
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError, revisions

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.cluster.client import Cluster
+from git_blackbird.cluster.follow import RemoteRun
+from git_blackbird.cluster.orders import ALL_REFS, RunRefs
 from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, follow_agent, started
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.instructions import recorded_assignment
-from git_blackbird.controller.cluster.client import Cluster
-from git_blackbird.controller.cluster.follow import RemoteRun
-from git_blackbird.controller.cluster.orders import ALL_REFS, RunRefs
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread

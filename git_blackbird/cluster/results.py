@@ -3,9 +3,8 @@
 import hmac
 from collections.abc import Collection
 
-from git_blackbird.controller.change.work.agent_process import log_bytes, log_paths
-from git_blackbird.controller.cluster.orders import RunEnd, RunRefs, read_end, signature
-from git_blackbird.controller.cluster.remote_run import (
+from git_blackbird.cluster.orders import RunEnd, RunRefs, read_end, signature
+from git_blackbird.cluster.remote_run import (
     END,
     FILES,
     SETUP,
@@ -13,6 +12,7 @@ from git_blackbird.controller.cluster.remote_run import (
     STDERR,
     STDOUT,
 )
+from git_blackbird.controller.change.work.agent_process import log_bytes, log_paths
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError

@@ -14,10 +14,8 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.controller.change.work.agent_process import scratch_dir
-from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
-from git_blackbird.controller.cluster.fence import FencedError, claim
-from git_blackbird.controller.cluster.orders import (
+from git_blackbird.cluster.fence import FencedError, claim
+from git_blackbird.cluster.orders import (
     RunEnd,
     RunOrder,
     RunRefs,
@@ -27,6 +25,8 @@ from git_blackbird.controller.cluster.orders import (
     write_order,
     write_step,
 )
+from git_blackbird.controller.change.work.agent_process import scratch_dir
+from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread

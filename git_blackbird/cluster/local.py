@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 
 from git_blackbird.agents.process.logs import open_log
-from git_blackbird.controller.cluster.worker import ENDING_SECONDS, WITH_PARENT
+from git_blackbird.cluster.worker import ENDING_SECONDS, WITH_PARENT
 from git_blackbird.controller.core.workspace import Workspace
 
 _UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"

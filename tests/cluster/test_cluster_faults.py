@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.cluster.client import Cluster
-from git_blackbird.controller.cluster.orders import MessageError, read_end
-from git_blackbird.controller.cluster.remote_run import fault_of_remote
+from git_blackbird.cluster.client import Cluster
+from git_blackbird.cluster.orders import MessageError, read_end
+from git_blackbird.cluster.remote_run import fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import push
+from tests.cluster.test_cluster import agent, starts
 from tests.controller.support import open_at
 from tests.support import commit, git
 from tests.trial.machines import Machines, eventually, free_port, other_machines
 from tests.trial.program import PATIENCE_SECONDS, Trial
-from tests.trial.test_cluster import agent, starts
 
 
 @pytest.fixture

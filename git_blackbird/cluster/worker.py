@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.agents.registry import declarations, load_agent
-from git_blackbird.controller.cluster.addresses import require_host
-from git_blackbird.controller.cluster.extra import require_tls_files
-from git_blackbird.controller.cluster.orders import read_order
-from git_blackbird.controller.cluster.remote_run import RunPlace, RunState, make_run, send_left
+from git_blackbird.cluster.addresses import require_host
+from git_blackbird.cluster.extra import require_tls_files
+from git_blackbird.cluster.orders import read_order
+from git_blackbird.cluster.remote_run import RunPlace, RunState, make_run, send_left
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.config.config import Config

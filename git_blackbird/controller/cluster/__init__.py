@@ -1,1 +1,0 @@
-"""Runs of agents on other machines: Dask starts them there, git carries the files."""
