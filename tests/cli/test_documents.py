@@ -13,12 +13,14 @@ from git_blackbird import __version__
 from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.change.stages import TABLE, Due
 from git_blackbird.model.config.keys import Key
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()
 DOCS = ROOT / "docs"
 CONFIGURATION = (DOCS / "configuration.md").read_text()
+DESIGN = (DOCS / "design.md").read_text()
 README_LIMIT_BYTES = 12_000
 COMMON = {"--json", "--no-input", "-h", "--help"}
 
@@ -173,11 +175,26 @@ def test_options_in_the_documents_exist(name: str) -> None:
     assert set(re.findall(r"(?<![\w-])--[a-z][a-zA-Z-]+", (ROOT / name).read_text())) <= known
 
 
-def test_the_map_of_the_packages_names_files_that_exist() -> None:
-    """Paths in CONTRIBUTING are below the top, the package or a sub-package; NAME stands for any name."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/design.md"])
+def test_files_that_are_named_for_engineers_exist(name: str) -> None:
+    """Their paths are below the top, the package or a sub-package; NAME stands for any name."""
+    text = (ROOT / name).read_text()
     named = set(re.findall(r"`(\w[\w./-]*/[\w.-]*|\w+\.(?:py|md))`", text))
     package = ROOT / "git_blackbird"
     places = (ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir()))
     lost = {path for path in named if "NAME" not in path and not any((top / path).exists() for top in places)}
     assert lost == set()
+
+
+def test_the_design_has_every_stage_and_what_follows_from_it() -> None:
+    cells = [re.split(r" *\| *", line)[1:-1] for line in DESIGN.splitlines() if line.startswith("| `")]
+    rows = {stage.strip("`"): tuple(rest) for stage, _, *rest in cells}
+    assert rows == {
+        stage: (f"`{row.status}`", f"`{row.due}`" if row.due else "", row.label, row.verb)
+        for stage, row in TABLE.items()
+    }
+
+
+def test_the_design_has_what_is_due_in_its_order() -> None:
+    listed = DESIGN.partition("`Due` lists")[2].partition(".")[0]
+    assert re.findall(r"`(\w+)`", listed) == list(Due)
