@@ -146,18 +146,16 @@ def test_one_that_could_not_write_a_file_is_half_done_until_execute_completes_it
     assert "left as it is: old.txt: it was edited at the same moment\nthis is half done; " in output
     assert "this completes it: git blackbird undo a\n" in output
     status = trial.expect(0, "status")
-    assert (
-        "a  A: its undo is half done: new.txt, old.txt left as it is\n      git blackbird execute\n" in status
-    )
+    assert "a  A: half taken back: new.txt, old.txt left as it is\n      git blackbird execute\n" in status
     trial.expect(0, "execute", "--no-input")
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 15\n", "mine\n")
-    assert "half done" not in trial.expect(0, "status")
+    assert "half " not in trial.expect(0, "status")
     git(trial.repo, "checkout", "-q", "old.txt")
     flag.touch()
     assert "this completes it: git blackbird redo a\n" in trial.expect(1, "redo", "a")
     status = trial.expect(0, "status")
-    assert "its redo is half done: old.txt left as it is\n" in status
-    assert "a  A: its redo is half done: old.txt left as it is\n" in status
+    assert "half brought back: old.txt left as it is\n" in status
+    assert "a  A: half brought back: old.txt left as it is\n" in status
     trial.expect(0, "redo", "a")
     text = LINES.replace("line 3\n", "a\n").replace("line 15\n", "mine\n")
     assert ((trial.repo / "old.txt").read_text(), (trial.repo / "new.txt").read_text()) == (text, "a\n")

@@ -193,7 +193,7 @@ def test_y_copies_what_has_the_focus(planned: Path, monkeypatch: pytest.MonkeyPa
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("y", "h")
-        await see(app, pilot, run)
+        await see(app, pilot, "Step 1.")
         await pilot.press("y")
         await opened(app, pilot, "d", CheckpointScreen)
         await see(app, pilot, "of 1 read")
