@@ -60,7 +60,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the tests like cards, those of the rooms in which they take longest first.
+    """Deal the tests like cards, those of the slowest packages first.
 
     Each worker begins with its share of them, and none is left with a long one when the others are done.
     """

@@ -1,4 +1,4 @@
-"""What tests of every room need: a real git, and files in a real repository."""
+"""What tests of every package need: a real git, and files in a real repository."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What the tests of the git room share."""
+"""What the tests of git_blackbird.git share."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The ``claude`` agent: Claude Code, headless, with its event stream (AGENTS.md 1 and 2)."""
+"""The ``claude`` agent: Claude Code, headless, with its event stream."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The events of Claude Code's stream, and the tokens and cost in them (AGENTS.md 2.2 and 2.3)."""
+"""The events of Claude Code's stream, and the tokens and cost in them."""
 
 from collections import Counter
 from collections.abc import Mapping

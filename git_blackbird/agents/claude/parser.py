@@ -1,4 +1,4 @@
-"""Parse Claude Code's event stream to progress and an outcome; facts in AGENTS.md 2.2 to 2.7."""
+"""Parse Claude Code's event stream to progress and an outcome."""
 
 import json
 from collections.abc import Iterator, Sequence

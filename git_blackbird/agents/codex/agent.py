@@ -1,4 +1,4 @@
-"""The ``codex`` agent: Codex CLI, headless, with its event stream (AGENTS.md 1 and 3)."""
+"""The ``codex`` agent: Codex CLI, headless, with its event stream."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The events of Codex's stream, parsed to progress and an outcome; facts in AGENTS.md 3.2 to 3.7."""
+"""The events of Codex's stream, parsed to progress and an outcome."""
 
 import re
 import shlex

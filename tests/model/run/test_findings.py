@@ -266,7 +266,7 @@ def test_the_verdict_is_that_of_the_rule(spec: ReviewResult | None, code: Review
 
 
 def _expected_overall(spec: ReviewResult | None, code: ReviewResult | None) -> MergedVerdict | None:
-    """Spec 4's rule, line by line."""
+    """Restate the rule for the overall verdict, case by case."""
     spec_issues = spec.findings if spec else ()
     code_issues = code.findings if code else ()
     if any(one.severity is CRITICAL for one in spec_issues):
