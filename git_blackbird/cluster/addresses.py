@@ -1,4 +1,4 @@
-"""Addresses of schedulers: what can be said of one before anything is asked of it."""
+"""Validate the address of a scheduler before connecting to it."""
 
 import asyncio
 import socket
@@ -9,9 +9,9 @@ _LAST_PORT = 65535
 
 
 async def require_host(address: str) -> None:
-    """Raise OSError where the host of an address is not known: Dask would keep trying.
+    """Raise OSError for an unknown host, which Dask would try again and again.
 
-    Raises ValueError where no host and port are in it.
+    Raises ValueError for an address without host and port.
     """
     if (place := _place(address)) is None:
         return
@@ -25,7 +25,7 @@ async def require_host(address: str) -> None:
 
 
 def scheduler_command(address: str) -> str | None:
-    """Return the command that starts a scheduler with an address; None where that takes more."""
+    """Return the command that starts a scheduler at an address; None if one command is not enough."""
     if (place := _place(address)) is None:
         return None
     host = f"tls://{place[0]}" if address.startswith("tls:") else place[0]

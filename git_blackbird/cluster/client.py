@@ -100,7 +100,7 @@ class Cluster:
         return connection
 
     async def _said_if_slow(self, text: str, work: Coroutine[Any, Any, T]) -> T:
-        """Await work, and say what is waited for if that takes long."""
+        """Await work, and name it if it takes long."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task}, timeout=_QUIET_SECONDS)
@@ -123,12 +123,12 @@ class Cluster:
         raise AgentUnavailableError(f"no worker has the agent {agent} ({names})")
 
     def is_gone(self, run: Run) -> bool:
-        """Whether the worker was lost that made a run, and is not back."""
+        """Whether the worker of a run was lost and has not reconnected."""
         is_there = run.worker in {worker.name for worker in self.connection.workers}
         return run.terminal_reason is TerminalReason.WORKER_LOST and not is_there
 
     def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
-        """Return a run that a worker is to make. Raises AgentUnavailableError where its session is away."""
+        """Return a run for a worker. Raises AgentUnavailableError if the worker of its session is gone."""
         pinned = None
         if start.request.resume:
             history = self._workspace.store.records.history(start.run.task_id)
@@ -144,7 +144,7 @@ class Cluster:
         return RemoteRun(self.connection, context, start, pinned)
 
     def _away(self, task_id: str, resumed: Run) -> AgentUnavailableError:
-        """Return the error of a session whose worker is not there, with both ways to go on."""
+        """Return the error for a session on a missing worker, with both ways to go on."""
         options = self._workspace.call_options
         is_lost = resumed.terminal_reason is TerminalReason.WORKER_LOST
         where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
@@ -163,14 +163,14 @@ class _NoSchedulerError(TimeoutError):
 
 
 def _hint_for(error: Exception, address: str) -> str | None:
-    """Return what starts what was not there."""
+    """Return the command that starts the missing scheduler or worker."""
     if isinstance(error, _NoWorkerError) and not address.startswith(LOCAL):
         return f"git blackbird worker {shell_word(address)}    # starts a worker"
     return scheduler_command(address) if isinstance(error, _NoSchedulerError) else None
 
 
 def _reason_of(error: BaseException) -> str:
-    """Return what was wrong at first, without where in Dask that was."""
+    """Return the text of the root cause of an error."""
     # A try that its time ran out for was cancelled, which is no reason.
     while error.__cause__ is not None and not isinstance(error.__cause__, asyncio.CancelledError):
         error = error.__cause__
@@ -178,7 +178,7 @@ def _reason_of(error: BaseException) -> str:
 
 
 def _dashboard_of(client: "Client") -> str | None:
-    """Return where Dask shows what its scheduler does; None where it does not."""
+    """Return the URL of the scheduler's dashboard; None if it has none."""
     try:
         address = str(client.dashboard_link)
         with urllib.request.urlopen(address, timeout=_DASHBOARD_SECONDS) as page:  # noqa: S310  # as Dask says it

@@ -1,4 +1,4 @@
-"""The connection of a call to its workers: who is there, and what each makes now."""
+"""The connection of a call to its workers: who is connected, and which runs each makes."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ class Connection:
     present: frozenset[str] = frozenset()
 
     def news(self) -> str | None:
-        """Say that the scheduler is away, or back; None where that was said or nothing changed."""
+        """Report that the scheduler was lost or is back; None if that is known already."""
         was_away, self.is_away = self.is_away, self.client.status != "running"
         if was_away == self.is_away:
             return None
@@ -54,7 +54,7 @@ class Connection:
 
     @property
     def about(self) -> str:
-        """Say which workers there are, and where Dask shows what it does if it does so."""
+        """Describe the connected workers, with the URL of the dashboard if there is one."""
         named = (f"{clean_line(worker.name)} ({counted(worker.slots, 'slot')})" for worker in self.workers)
         shown = f"; Dask's dashboard: {clean_line(self.dashboard)}" if self.dashboard else ""
         return f"workers: {', '.join(sorted(named))}{shown}"
@@ -65,7 +65,7 @@ class Connection:
         return frozenset[str]().union(*(worker.runs for worker in self.workers))
 
     async def wait_until_left(self, worker: str) -> None:
-        """Wait for a worker that is ending to be gone, for a while: a session there is out of reach then."""
+        """Wait for a stopping worker to disconnect, up to a limit; its sessions are out of reach then."""
         for _ in range(_LEAVING_LOOKS):
             with contextlib.suppress(OSError, TimeoutError):
                 await self.look()
@@ -74,9 +74,9 @@ class Connection:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def look(self) -> tuple[WorkerInfo, ...]:
-        """Ask which workers are connected. Raises OSError while the scheduler is away.
+        """Fetch the connected workers. Raises OSError while the scheduler is unreachable.
 
-        After it was started again it is some time until workers are back: until then the last ones are known.
+        Workers take some time to reconnect to a restarted scheduler: until then the last ones count.
         """
         scheduler = self.client.scheduler
         if scheduler is None:

@@ -1,4 +1,4 @@
-"""Dask, which is installed with the extra ``cluster`` only, and what its configuration names."""
+"""Import Dask, which only the extra ``cluster`` installs, and check its configuration."""
 
 import logging
 from pathlib import Path
@@ -13,7 +13,7 @@ _TLS = "distributed.comm.tls"
 
 
 def require_extra() -> None:
-    """Load Dask, without what it logs of its connections. Raises UnusableError where it is not installed."""
+    """Load Dask and silence its connection logs. Raises UnusableError if it is not installed."""
     try:
         import distributed  # noqa: F401  # an extra, and slow to load
     except ImportError as error:
@@ -23,7 +23,7 @@ def require_extra() -> None:
 
 
 def require_tls_files(address: str, role: Literal["client", "worker"]) -> None:
-    """Raise UnusableError naming a file that Dask's configuration has for TLS, and that is not there."""
+    """Raise UnusableError naming a missing TLS file of Dask's configuration."""
     import dask
 
     if not address.startswith("tls:"):

@@ -1,4 +1,4 @@
-"""Who begins a run: the first that sets its reference on the remote, whatever Dask or a network repeats."""
+"""Start each run at most once: whoever sets its reference on the remote first makes it."""
 
 from git_blackbird.cluster.orders import RunRefs
 from git_blackbird.controller.core.workspace import Workspace
@@ -25,7 +25,7 @@ def claim(workspace: Workspace, remote: str, run_id: str, who: str) -> str:
     try:
         push(repo, remote, {ref: mine}, {ref: ""})
     except GitError:
-        # It may have arrived though its answer did not.
+        # The push may have succeeded although its reply was lost.
         there = list_refs(repo, remote, ref).get(ref)
         if there is None:
             raise

@@ -1,4 +1,4 @@
-"""A run that a worker makes, followed from its order to what it left."""
+"""Follow a run on a worker from its order to its result."""
 
 import asyncio
 import contextlib
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 1.0
 _SECOND = 1_000_000_000
-# A worker whose connection broke is back before that, or its machine is away.
+# A worker that lost its connection reconnects before that, unless its machine is gone.
 _PATIENCE_SECONDS = 15.0
 
 
 @dataclass
 class RemoteRun:
-    """A run that a worker makes; in the place of an agent's process at home."""
+    """A run on a worker, in place of an agent's process on this machine."""
 
     connection: Connection
     context: RunContext
@@ -63,10 +63,10 @@ class RemoteRun:
     pid: int | None = None
 
     def open_gate(self) -> None:
-        """Let it be ordered, which ``follow`` does."""
+        """Do nothing: ``follow`` orders the run."""
 
     def abandon(self) -> None:
-        """Nothing was ordered."""
+        """Do nothing: the run was not ordered yet."""
 
     async def follow(
         self,
@@ -107,7 +107,7 @@ class _Follower:
         self._order: RunOrder | None = None
         self._fault: str | None = None
         self._is_refused = False
-        # Whether nobody may begin the run any more.
+        # Whether no worker may begin the run any more.
         self._is_given_up = False
         self._remote_fault: str | None = None
         self._unreadable: str | None = None
@@ -115,7 +115,7 @@ class _Follower:
         self._stopping_since: float | None = None
 
     def interrupt(self, *, at_once: bool) -> None:
-        """Have the agent stopped: with the usual graces, or by SIGKILL."""
+        """Stop the agent: with the usual grace periods, or by SIGKILL."""
         self._is_interrupted = True
         if at_once:
             self._hurry.set()
@@ -209,7 +209,7 @@ class _Follower:
                 waiting = asyncio.ensure_future(self._ordered())
 
     async def _ordered(self) -> None:
-        """Wait for the Dask task, whatever becomes of it: what the run came to is on the remote."""
+        """Wait for the Dask task and ignore its result: that of the run is on the remote."""
         if self._future is None:
             return
         try:
@@ -221,7 +221,7 @@ class _Follower:
         self._future.release()
 
     async def _is_ordered_again(self) -> bool:
-        """Order a run once more that no worker has begun: a scheduler that is lost forgets its queue."""
+        """Submit a run again that no worker has begun: a lost scheduler loses its queue."""
         remote = self._remote
         if self._order is None or self._is_refused or await self._owner() is not None:
             return False
@@ -233,7 +233,7 @@ class _Follower:
         return True
 
     async def _owner(self) -> str | None:
-        """Return the worker that has begun the run, of which home may not have heard; None while none has.
+        """Return the worker that has begun the run, read from the remote if unknown; None while none has.
 
         Raises GitError.
         """
@@ -246,7 +246,7 @@ class _Follower:
         return remote.worker
 
     async def _is_left(self) -> bool:
-        """Have the agent stopped; true once there is nothing to wait for, or that takes too long."""
+        """Stop the agent; true once no agent can start any more, or after a time limit."""
         now = asyncio.get_running_loop().time()
         if self._stopping_since is None:
             self._stopping_since = now
@@ -256,7 +256,7 @@ class _Follower:
         return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
 
     async def _given_up(self) -> bool:
-        """Claim the run, so that no worker starts its agent; false where one has, or nobody can know."""
+        """Claim the run, so that no worker starts its agent; false if one has, or if the remote is away."""
         if self._is_given_up or self._remote.worker is not None:
             return self._is_given_up
         workspace, run_id = self._remote.context.workspace, self._remote.run.id
@@ -291,7 +291,7 @@ class _Follower:
         return end
 
     async def _waits_in_vain(self) -> bool:
-        """Whether the run is for one worker, which has not begun it and is not there."""
+        """Whether the run is pinned to a worker that is not connected and has not begun it."""
         remote = self._remote
         if remote.pinned is None or remote.worker is not None or not await self._is_lost():
             return False
@@ -343,7 +343,7 @@ class _Follower:
         return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
 
     async def _result_of(self, end: RunEnd) -> ProcessResult:
-        """Return what an end means here, where its worker may have been stopped by somebody else."""
+        """Return the result of an end, whose worker may have been stopped by another call."""
         remote, run = self._remote, self._remote.run
         ui = remote.context.ui
         for note in end.notes:

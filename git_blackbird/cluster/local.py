@@ -21,7 +21,7 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
 
     top = workspace.paths.state_root
     folder = top.parent / f"{top.name}.workers"
-    # What is asked for between machines is not needed on this one.
+    # Encryption may be required between machines; within this one it is not needed.
     here = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.require-encryption": False}
     with dask.config.set(here):
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:

@@ -1,4 +1,4 @@
-"""What travels between the call that wants a run and the worker that makes it, and the references it uses."""
+"""The messages between a call and the worker of a run, and the references that they use."""
 
 import hmac
 import json
@@ -80,7 +80,7 @@ _ORDER, _END, _STEP = TypeAdapter(RunOrder), TypeAdapter(RunEnd), TypeAdapter(Pr
 
 
 class MessageError(UnusableError):
-    """What came from the cluster cannot be read."""
+    """A message from the cluster cannot be read."""
 
 
 def write_order(order: RunOrder) -> bytes:
@@ -114,7 +114,7 @@ def read_step(data: bytes) -> Progress:
 
 
 def _bounded(number: str) -> float:
-    """Refuse a number that no count, cost or time is. Raises ValueError."""
+    """Refuse a number that cannot be a count, cost or time. Raises ValueError."""
     if not abs(float(number)) < _LARGEST:
         raise ValueError(f"{number[:40]} is too large a number")
     return 0.0

@@ -70,7 +70,7 @@ _SELF = "blackbird-worker"
 
 @dataclass
 class RunState:
-    """A run that is at work here, and how it is told to stop."""
+    """A run at work on this worker, and its means to stop."""
 
     order: RunOrder
     hurry: asyncio.Event
@@ -123,7 +123,7 @@ class RunPlace:
 
 
 class _Notes(UserInterface):
-    """Passes on what is said while a worktree is prepared."""
+    """Sends the notices home while a worktree is prepared."""
 
     wants_output = False
 
@@ -146,7 +146,7 @@ class _Notes(UserInterface):
 
 
 async def make_run(place: RunPlace, state: RunState) -> None:
-    """Make a run to its end, which is on the remote then. Raises FencedError, BlackbirdError."""
+    """Make a run, and push its end to the remote. Raises FencedError, BlackbirdError."""
     order, refs = state.order, RunRefs.of(state.id)
     workspace = await run_in_thread(lambda: place.clone(order.remote, order.settings))
     await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
@@ -170,7 +170,7 @@ async def make_run(place: RunPlace, state: RunState) -> None:
 
 @dataclass
 class KeptRun:
-    """What this worker has begun and not sent home yet, as a file that outlives it.
+    """A run that this worker has begun and not sent home yet, in a file that outlives the worker.
 
     ``fence`` is the commit by which it has the run, ``end`` the one to be sent, once there is one.
     """
@@ -197,7 +197,7 @@ def _kept_file(workspace: Workspace, run_id: str) -> Path:
 
 
 def _send_end(workspace: Workspace, kept: KeptRun) -> None:
-    """Push the end of a run; who lost the run to another has nothing to say. Raises GitError, FencedError."""
+    """Push the end of a run, if this worker still owns it. Raises GitError, FencedError."""
     refs, order = RunRefs.of(kept.order.request.run_id), kept.order
     commits = {refs.end: kept.end or "", refs.fence: kept.fence}
     try:
@@ -209,7 +209,7 @@ def _send_end(workspace: Workspace, kept: KeptRun) -> None:
 
 
 def send_left(place: RunPlace) -> Iterator[str]:
-    """Send home what this worker had begun when it was killed, or could not send; return what is to be said.
+    """Send home the runs of a killed worker and those it could not send; return a line for each.
 
     The files of its agents are as they were then.
     """
@@ -232,7 +232,7 @@ def send_left(place: RunPlace) -> Iterator[str]:
 
 
 def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
-    """Return the end of a run whose agent this worker took along when it was killed."""
+    """Return the end of a run whose agent was killed with this worker."""
     logs = _logs(workspace, order)
     reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
     ended = ProcessResult(None, ExitCause.WORKER_LOST, reading, "", "", 0, 0, 0, 0, 0, 0.0)
@@ -240,7 +240,7 @@ def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
 
 
 async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
-    """Repeat until the remote takes it: a remote may be away for a while. Raises FencedError."""
+    """Push again until it succeeds: the remote may be unreachable. Raises FencedError."""
     said = ""
     while True:
         try:
@@ -253,7 +253,7 @@ async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
 
 
 def fault_of_remote(error: GitError) -> str:
-    """Say whether a remote refuses or is away, and why; the same words each time that it does so."""
+    """Describe what is wrong with a remote, in the same words for the same fault."""
     what = "refuses what this run sends" if b"rejected]" in error.stderr else "does not answer"
     # What git adds to the remote's own words names a commit, another one each time.
     return f"the remote {what}, trying again: {error.message.partition('; To ')[0]}"
@@ -289,7 +289,7 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
 
 
 def _is_brought_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
-    """Bring a worktree to a tree; return False where something is in the way, as an ignored file is."""
+    """Bring a worktree to a tree; return False if something, such as an ignored file, is in the way."""
     now = snapshot(workspace.working_in(linked)).tree
     expected = take_signatures(linked, TreeStore(linked).changed_paths(now, tree))
     try:
@@ -364,7 +364,7 @@ async def _agent(
 
 
 def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
-    """Write the commit that brings a run home: what the agent left and printed, and how it ended."""
+    """Write the commit that brings a run home: its files, its logs and its result."""
     repo = workspace.repo
     trees = TreeStore(repo)
     files, _ = commit_parts(repo, order.base)

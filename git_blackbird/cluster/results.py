@@ -1,4 +1,4 @@
-"""Bringing home what a run on a worker left: its files, its logs, and how it ended."""
+"""Bring home the files, logs and result of a run on a worker."""
 
 import hmac
 from collections.abc import Collection
@@ -29,10 +29,10 @@ from git_blackbird.storage.run_keys import load_key
 
 
 class UnreadableEndError(UnusableError):
-    """What a run on a cluster is said to have come to cannot be read, or is not of its worker."""
+    """The end of a run on a cluster cannot be read, or was not signed by its worker."""
 
 
-# Beyond this nothing is read: how it ended, and what a set-up printed.
+# The most that is read of a run's end, and of the output of a set-up.
 _MOST_BYTES = 64 << 20
 
 

@@ -1,4 +1,4 @@
-"""Taking up what workers did while no call followed it, and removing from the remote what is known."""
+"""Take up runs that workers made without a call to follow them, and clear the remote."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ async def take_up_runs(
 ) -> None:
     """Follow the runs that workers still make, or have made, to their ends, and close their records.
 
-    So does the end of a run whose worker was given up as lost, and is back or has sent it.
+    This includes runs whose worker was given up as lost, and is back or has sent the end.
     """
     histories = workspace.store.records.histories()
     there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.connection.remote, ALL_REFS))
@@ -56,7 +56,7 @@ def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
 async def _take_up_alone(
     cluster: Cluster, workspace: Workspace, ui: UserInterface, run: Run, force_stop: asyncio.Event
 ) -> None:
-    """Take up a run; what prevents that concerns this run alone."""
+    """Take up a run; a failure concerns this run alone."""
     try:
         await _take_up(cluster, workspace, ui, run, force_stop)
     except BlackbirdError as error:
@@ -110,7 +110,7 @@ def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
-    """Remove the references of runs whose records have what they brought; what came too late is kept here.
+    """Remove the references of runs that are recorded; results that came too late are kept here.
 
     Raises GitError.
     """
@@ -122,7 +122,7 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
     known = {run.id for run in ended} - lost | given_up
     for run_id in given_up:
         if (end := RunRefs.of(run_id).end) in there:
-            # What cannot be read of it is not kept either.
+            # An end that cannot be read is not kept either.
             with contextlib.suppress(UnusableError):
                 fetch_checked(workspace.repo, cluster.connection.remote, end)
                 keep_commit(workspace.repo, run_id, there[end])
@@ -140,7 +140,7 @@ def _remove(cluster: Cluster, workspace: Workspace, refs: Iterable[str]) -> None
 
 
 async def clear_quietly(cluster: Cluster, workspace: Workspace, ui: UserInterface) -> None:
-    """Do that at the end of a call; what is left is removed by a later one."""
+    """Clear the remote at the end of a call; what fails is left to a later call."""
     try:
         await run_in_thread(lambda: clear_remote(cluster, workspace))
     except GitError as error:

@@ -1,4 +1,4 @@
-"""A worker: a process that makes runs for others, one agent a slot, and says what it can do."""
+"""A worker: a process that makes runs for calls on other machines, one agent in each slot."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ def resource_of(agent: str) -> str:
 
 
 def topic_of(run_id: str) -> str:
-    """Return the topic on which a worker tells of a run."""
+    """Return the topic on which a worker reports the progress of a run."""
     return f"blackbird-{run_id}"
 
 
@@ -80,17 +80,17 @@ class Host:
     client: "Client | None" = None
 
     def resources(self) -> dict[str, float]:
-        """Return what Dask may give out: a run that began over another connection has its slot still."""
+        """Return the slots that Dask may assign: runs that began over an earlier connection hold theirs."""
         taken = sum(worker is not self.worker for worker in self.begun_over.values())
         names = (AGENT, *map(resource_of, self.versions))
         return dict.fromkeys(names, float(max(0, self.options.slots - taken)))
 
     def about(self) -> dict[str, Any]:
-        """Say what this worker has, and what it does now; the scheduler passes it on."""
+        """Return the agents, runs and slots of this worker, for the scheduler to pass on."""
         return {"agents": self.versions, "runs": sorted(self.runs), "slots": self.options.slots}
 
     async def make(self, data: bytes) -> None:
-        """Make a run; it goes on when whoever waits for it is gone."""
+        """Make a run, which goes on if its caller disconnects."""
         order = read_order(data)
         run_id = order.request.run_id
         if run_id not in self.runs:
@@ -123,7 +123,7 @@ class Host:
                 self.worker.log_event(topic_of(run_id), {"kind": kind, "data": data})
 
     async def _watch(self, state: RunState) -> None:
-        """Stop a run when it is asked for, over whatever connection there is."""
+        """Stop a run on request, over the present connection."""
         for name, act in zip(stop_events(state.id), (state.stop, state.kill), strict=True):
             while True:
                 if await self._is_asked(name):
@@ -145,16 +145,16 @@ _host: Host | None = None
 
 
 async def make_here(data: bytes) -> None:
-    """Make a run on the worker that Dask chose; what Dask calls."""
+    """Make a run on the worker that Dask chose; called by Dask."""
     if _host is None:
         raise RequestError("this Dask worker was not started by `git blackbird worker`")
     await _host.make(data)
 
 
 async def serve(environment: Environment, options: WorkerOptions, say: Callable[[str], None]) -> None:
-    """Work for a scheduler until cancelled; wait for it whenever it is away.
+    """Work for a scheduler until cancelled; reconnect whenever it is away.
 
-    Raises LockedError where another worker has the folder, UnusableError where folder or address can be none.
+    Raises LockedError if another worker has the folder, UnusableError for a bad folder or address.
     """
     global _host  # noqa: PLW0603  # Dask calls a function, and this process is one worker
     try:
@@ -185,7 +185,7 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
 
 @contextlib.contextmanager
 def _only_worker(folder: Path, since: str) -> Iterator[None]:
-    """Keep a folder from other workers. Raises LockedError."""
+    """Lock a folder against other workers. Raises LockedError."""
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(controller_lock(Paths(folder, folder), "worker", since))
@@ -196,7 +196,7 @@ def _only_worker(folder: Path, since: str) -> Iterator[None]:
 
 
 async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
-    """Stop the agents at work, and leave the scheduler; what cannot be sent by then is sent another time."""
+    """Stop the agents and disconnect; ends that could not be sent are sent by the next worker."""
     connection.cancel()
     for state in host.states.values():
         state.stop()
@@ -207,7 +207,7 @@ async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
 
 
 def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, ProbeResult]]:
-    """Yield what can be found out about each agent here."""
+    """Yield each agent of this machine with its state."""
     for name, declared in declarations().items():
         if declared.on_workers is None:
             yield name, load_agent(name, config).inspect(environment.environ)

@@ -1,1 +1,1 @@
-"""What is done with the change of a task: composed, checked, reviewed, decided on, landed, taken back."""
+"""The steps in the life of a change: composing, checking, reviewing, deciding, landing, undoing."""

@@ -1,4 +1,4 @@
-"""Hand out what runs did: a task's change as a commit on a branch, a run's files as a worktree or branch."""
+"""Export a task's change as a commit on a branch, or a run's files as a worktree or branch."""
 
 import os
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def create_task_branch(
     task = find_task(state.plan, task_id)
     history = state.history(task.id)
     require_usable(task.id, history)
-    # What was taken back can be had as a branch all the same.
+    # A change that was taken back can still be exported.
     work = Work.of(history)
     since = [run for run in work.runs if run.has_changed_files]
     runs = since or [run for run in work.undone if run.has_changed_files]

@@ -1,4 +1,4 @@
-"""The trees of a change and its summary: composed here, and nowhere else."""
+"""Compose the trees and the summary of a change; nothing else computes them."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

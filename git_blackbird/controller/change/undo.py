@@ -74,7 +74,7 @@ class UndoResult:
 
     @property
     def warnings(self) -> Iterator[str]:
-        """What is not as it was meant."""
+        """Warnings about the outcome."""
         if self.uncommitted is not None:
             yield f"this is in the worktree only, not committed: {self.uncommitted}"
         if self.behind is not None:
@@ -244,18 +244,18 @@ class _Undo:
 
     @cached_property
     def _kept(self) -> Trees | None:
-        """What an undo of these runs changed, or was to change."""
+        """The trees before and after an undo of these runs, made or only begun; None without one."""
         return load_run_ref(self.workspace.repo, self._marked.id, "undo")
 
     @property
     def _begun(self) -> Trees | None:
-        """What is to be written, where that or its reverse has begun and is not complete."""
+        """The pair of an undo or redo that has begun and is not complete."""
         if self._kept is None or self._marked.undo_begun is None:
             return None
         return Trees(self._kept.head, self._kept.base) if self.is_redo else self._kept
 
     def _mark_begun(self) -> None:
-        """Note that files may be half taken back from here on: the next execute completes it."""
+        """Record that the undo has begun, for the next execute to complete it."""
         fields = RunFields(undo_begun=self._verb)
         update_run(self.workspace, self._marked, lambda stored: stored.with_fields(fields))
 
@@ -271,7 +271,7 @@ class _Undo:
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
     def _pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
-        """Return all that is taken back, or brought back: with what an earlier attempt did of it."""
+        """Return the whole pair of this undo or redo, including what an earlier attempt did."""
         repo, earlier, landing = self.workspace.repo, self._kept, self._marked.landing_pair
         if self._begun is not None:
             return Carrier(repo, HIDDEN).without(self._begun, left)
@@ -280,7 +280,7 @@ class _Undo:
         return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
 
     def _changes(self) -> list[Trees]:
-        """Return what to bring into the worktree, in this order."""
+        """Return the changes to apply to the worktree, in order."""
         if self._begun is not None:
             return [self._begun]
         if self.is_redo:
@@ -295,11 +295,11 @@ class _Undo:
 
     @property
     def _marked(self) -> Run:
-        """The last of the runs, on whose record it is noted."""
+        """The last of the runs, whose record notes the undo."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
     def _commit(self, written: Trees, *, is_whole: bool) -> _Commit:
-        """Commit what was written if the branch has commits of the change; say why not where it cannot be."""
+        """Commit the undo if the branch has commits of the change; say why if that fails."""
         workspace, run_id = self.workspace, self._marked.id
         wanted = self._to_commit(written)
         if wanted.is_empty:
@@ -327,7 +327,7 @@ class _Undo:
         return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
 
     def _to_commit(self, written: Trees) -> Trees:
-        """Return what of it is to be committed: a redo commits what a commit took back, and no more."""
+        """Return the part to commit: a redo commits only what a commit took back."""
         nothing = Trees(written.head, written.head)
         if not self.is_redo:
             return written if self._commits_in_head() else nothing

@@ -162,7 +162,7 @@ Row = ConfigProblem | KeyLayers
 
 
 def settings_rows(workspace: Workspace) -> tuple[Row, ...]:
-    """Return all keys, after what is wrong besides."""
+    """Return the problems that concern no known key, then all keys."""
     settings = workspace.settings
     others = (problem for problem in settings.problems if KEYS.find(problem.key) is None)
     return (*others, *map(settings.layers_of, settings.applied))
@@ -213,7 +213,7 @@ class ConfigWatch:
         mine = global_config_path(workspace.environment.environ)
         self._files = tuple(files) if mine is None else (*files, mine)
         times, now = self._times(), time.time_ns()
-        # A time that lies ahead is no reason to look for ever.
+        # A time in the future does not make the file differ for good.
         self._seen = times if all(abs(now - changed) > TICK_NANOSECONDS for changed in times) else None
 
     def _times(self) -> tuple[int, ...]:

@@ -50,12 +50,12 @@ def chosen_agent(workspace: Workspace) -> Agent:
 
 
 def model_of(agent: Agent) -> AgentModel:
-    """Return the agent with its model, which together may refuse to work."""
+    """Return the agent with its model; refusals are counted for the pair."""
     return AgentModel(agent.name, agent.model)
 
 
 def models_of(workspace: Workspace, action: NextAction) -> frozenset[AgentModel]:
-    """Return the agents that an action starts, with their models; none that cannot be known."""
+    """Return the agents that an action starts, with their models, as far as known."""
     match action:
         case StartTask() | ReviewParent():
             find = [partial(chosen_agent, workspace)]
@@ -176,7 +176,7 @@ def start_without(workspace: Workspace, command: TaskCommand, agent: str) -> Tas
 
 
 def go_on_without(workspace: Workspace, run: Run) -> str:
-    """Return the command that goes on where the agent of a run refused to work, with another."""
+    """Return the command that continues a refused run with another agent."""
     if run.run_type in SOURCES:
         return review_without(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:

@@ -26,7 +26,7 @@ from git_blackbird.storage.files import SaveError
 _SAVE_SECONDS = 0.2
 _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
 _FORM, _NEW_FORM = "form", "new-form"
-# Its text lies with no task: the name of its file is used for nothing else.
+# The draft of a new task has no task id: this file name is used for nothing else.
 NO_TASK = TaskId("_")
 _COMMENTS, _REVIEW = "comments-", "review-"
 
@@ -216,7 +216,7 @@ class Drafts:
         return draft
 
     def settle(self, decided: Decided) -> None:
-        """Give up the request that was begun here where something was decided here instead, or with it."""
+        """Drop the drafts for a run that was decided on here."""
         for name in (_MESSAGE, f"{_COMMENTS}{decided.run_id}"):
             draft = self._drafts.get((decided.task_id, name))
             if draft is not None and not decided.elsewhere:

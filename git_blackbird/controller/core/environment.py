@@ -1,4 +1,4 @@
-"""The seams: clock, ids, environment. Everything else is the real thing."""
+"""The environment of a call: clock, random source, variables and folder; tests replace nothing else."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

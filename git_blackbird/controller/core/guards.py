@@ -1,4 +1,4 @@
-"""Who is at work on a task, and what may not be done to it now. Kept small: readers load it."""
+"""Guards against changing a task in use. Kept small, as readers load it."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from git_blackbird.storage.paths import Paths
 
 
 def is_alive(run: Run) -> bool:
-    """Whether the very process of a record still runs; on another machine it does by its record."""
+    """Whether the process of a record still runs; on another machine, as the record says."""
     from git_blackbird.agents.process import signals  # most records are closed
 
     if run.cluster:
@@ -42,7 +42,7 @@ def is_foreign_copy(paths: Paths, run: Run) -> bool:
     try:
         return not paths.state_root.samefile(run.repo_root)
     except OSError:
-        # Nothing is there any more: this worktree has been moved.
+        # Nothing is at the old place any more: this worktree was moved.
         return False
 
 
@@ -79,11 +79,11 @@ def require_readable(state: PlanState, task: Task) -> None:
 
 
 class HalfWrittenError(RequestError):
-    """A change of which a part is in the user's worktree cannot be given up."""
+    """A partly landed change cannot be abandoned."""
 
 
 def require_whole(history: History) -> None:
-    """Refuse to give up a change of which a part is in the user's worktree. Raises HalfWrittenError."""
+    """Refuse to abandon a partly landed change. Raises HalfWrittenError."""
     run = history.latest
     if run is not None and run.landing_begun:
         raise HalfWrittenError(

@@ -37,7 +37,7 @@ def calling_for_decision(task: Task, run_id: str) -> Notification:
 
 
 def send_notification(workspace: Workspace, calling: Notification) -> NotifyProcess | None:
-    """Start the command, which nobody waits for and which outlives this process; None where there is none."""
+    """Start the command in the background; None if none is configured."""
     command = workspace.config.notify.command
     if not command:
         return None

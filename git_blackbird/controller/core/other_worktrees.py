@@ -25,7 +25,7 @@ class RunElsewhere(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Say what it is, on one line that is not cleaned yet."""
+        """Describe it on one line, not cleaned yet."""
         if self.run.is_pending:
             return f"a decision on run {self.run.id} is pending in {self.place}"
         return f"run {self.run.id} (process {self.run.pid}) works on it in {self.place}"

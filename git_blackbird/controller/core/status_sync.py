@@ -40,7 +40,7 @@ def save_statuses(transaction: Transaction) -> StatusUpdate:
 
 
 def save_status(transaction: Transaction, task_id: TaskId) -> None:
-    """Do the same for one task and all parents, when only its records have changed; read no others."""
+    """Derive and save the status of one task and all parents; read no other task's records."""
     _save(transaction, transaction.state_of(task_id))
 
 
@@ -62,7 +62,7 @@ def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> 
 
 
 def note_on_run(workspace: Workspace, run: Run, fields: RunFields) -> None:
-    """Note what no status follows from in a run's record, as that is under the lock."""
+    """Change fields of a run's record that no status depends on, under the lock."""
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
         transaction.save_run(stored.with_fields(fields))
@@ -80,7 +80,7 @@ def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
 def save_plan(
     transaction: Transaction, state: PlanState, after: Plan, delivered: Collection[TaskId] = ()
 ) -> None:
-    """Save what the plan of ``state`` became, and the feedback before it.
+    """Save the plan that ``state`` became, after the feedback.
 
     A verdict says nothing any more once the children that it is about have changed. The leaves that are
     ``done`` now, by a run that ended after their feedback or because a person says so (``delivered``), have
@@ -110,7 +110,7 @@ def _has_acted(history: History, feedback: Feedback) -> bool:
 
 
 def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[TaskId, str]) -> None:
-    """Make the files what follows from the records, some marked as settled at a time."""
+    """Write the feedback files as they follow from the records, some marked as settled."""
     saved = transaction.saved_feedback().by_leaf
     for task_id, feedback in state.feedback.items():
         wanted = feedback.settled(settled.get(task_id))

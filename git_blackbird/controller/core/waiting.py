@@ -21,7 +21,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
         git.stop()
         await asyncio.wait([running])
         if not running.cancelled():
-            # What it raised was for who waited for its result.
+            # Its error was for the caller that waited for its result.
             running.exception()
         raise
 

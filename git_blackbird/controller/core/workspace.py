@@ -70,12 +70,12 @@ class Workspace:
 
     @property
     def home(self) -> Repository:
-        """The worktree whose state this is, also where ``repo`` is a task's."""
+        """The worktree that holds the state, even if ``repo`` is that of a task."""
         return replace(self.repo, top=self.paths.state_root, git_dir=self.paths.private.parent)
 
     @property
     def works_elsewhere(self) -> bool:
-        """Whether ``repo`` is a task's worktree, and not the one whose state this is."""
+        """Whether ``repo`` is a task's worktree, and not the one that holds the state."""
         return self.repo.git_dir / self.paths.private.name != self.paths.private
 
     @property
@@ -89,7 +89,7 @@ class Workspace:
         return self.config.execution.worktrees or self.is_parallel
 
     def gets_worktree(self, history: History) -> bool:
-        """Whether a task that starts anew works in a worktree of its own: it does again if it did before."""
+        """Whether a task that starts again gets a worktree of its own: always if it had one before."""
         newest = history.newest
         return self.uses_worktrees or (newest is not None and newest.worktree is not None)
 
@@ -126,7 +126,7 @@ class Workspace:
         return not self.environment.environ.get("NO_COLOR") and color_wanted(self.repo, is_tty=is_tty)
 
     def foreign_feedback(self, history: History) -> Feedback | None:
-        """Return what a review elsewhere left for a task that has no run of ours and one from elsewhere."""
+        """Return foreign review feedback for a task that only has foreign runs."""
         if history.recent or history.foreign_latest is None:
             return None
         return self.store.feedback.foreign(history.foreign_latest.task_id)
@@ -153,7 +153,7 @@ class Workspace:
         return self.store.state(is_gated=self.reviews_parents)
 
     def plan_state_of(self, task_id: str) -> PlanState:
-        """Return the same as far as one task, what it builds on or is built on it, and all reviews go.
+        """Read the state of one task, its dependencies and dependents, and all reviews.
 
         No other record is read. Raises UnusableError when there is no plan to be read.
         """
@@ -165,7 +165,7 @@ class Workspace:
         return self.store.state_of(plan, wanted, is_gated=self.reviews_parents)
 
     def transition(self, histories: Mapping[TaskId, History]) -> Transition:
-        """Return the moment of a change: now, and what decides over parents by these records."""
+        """Return the moment of a change: the time now, and the review gate by these records."""
         gate = ReviewGate(self.reviews_parents, histories)
         return Transition(self.environment.timestamp(), gate)
 

@@ -1,4 +1,4 @@
-"""What commands begin with: execute, resume, restart, ``review run`` and ``review dismiss``."""
+"""Prepare the loop for execute, resume, restart and ``review run``; dismiss a review."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The starts of one call that ended without work, until it is known whose fault that is."""
+"""Starts without work in one call: tell an agent's refusal from a task's failure."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Charge = Callable[[], Stop | None]
 
 
 class EmptyStarts:
-    """What they say of their agents: which refuse every task, and which may.
+    """Which agents refuse every task, and which may, by their starts without work.
 
     ``seen_at_work`` is set when an agent is seen at work that was in doubt.
     """
@@ -21,23 +21,23 @@ class EmptyStarts:
         self.seen_at_work = asyncio.Event()
         self._starts: list[EmptyStart] = []
         self._stopped: set[AgentModel] = set()
-        # Of these nothing was seen since their last start without work.
+        # Agents that have shown no work since their last start without work.
         self._doubted: set[AgentModel] = set()
         self._charges: dict[TaskId, Charge] = {}
 
     @property
     def held(self) -> frozenset[TaskId]:
-        """The tasks that are left alone for now."""
+        """The tasks that are not started until the cause is known."""
         return frozenset(self._charges)
 
     @property
     def stopped(self) -> frozenset[AgentModel]:
-        """The agents that refuse every task: no further start of theirs begins."""
+        """The agents that refuse every task: they start nothing more."""
         return frozenset(self._stopped)
 
     @property
     def doubted(self) -> frozenset[AgentModel]:
-        """The agents that may: no further start of theirs begins while one is at work."""
+        """The agents that may refuse every task: they start nothing more while one is at work."""
         return frozenset(self._doubted)
 
     def see_work(self, by: AgentModel) -> None:
@@ -58,11 +58,11 @@ class EmptyStarts:
         self._doubted.add(by)
 
     def hold(self, task_id: TaskId, charge: Charge) -> None:
-        """Leave a task alone; ``charge`` makes it the one whose fault it was."""
+        """Hold a task back; ``charge`` records its start as the task's failure."""
         self._charges[task_id] = charge
 
     def take_charges(self) -> list[Charge]:
-        """Take what is due for the tasks that were not refused by an agent that refuses every task."""
+        """Remove and return the charges of tasks whose agent does not refuse every task."""
         refused = {run.task_id for runs in self.refused for run in runs}
         return [self._charges.pop(task_id) for task_id in [*self._charges] if task_id not in refused]
 

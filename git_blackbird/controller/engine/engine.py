@@ -92,7 +92,7 @@ class Engine:
         self._consent = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
-        # Others are told of these tasks before they have a record.
+        # Tasks about to start, of which agents of other tasks are told before there is a record.
         self._starting: set[TaskId] = set()
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
         # Each agent is probed once, each path left out of snapshots named once.
@@ -182,7 +182,7 @@ class Engine:
         return self.stop_after_run(run, instruction.resumes)
 
     async def _run_there(self, context: RunContext, instruction: Instruction) -> Run | None:
-        """Run an agent where it is to work, once that is set up; None when it was interrupted before."""
+        """Set up the place of a run and run the agent; None if interrupted before."""
         place, task_id = context.workspace, instruction.task.id
         with contextlib.ExitStack() as held:
             if place.works_elsewhere and context.elsewhere is None:
@@ -199,7 +199,7 @@ class Engine:
             return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
 
     def beside(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
-        """Do what is left of a task beside the next actions; people are told of what it returns.
+        """Finish work on a task in the background; each line that it returns is shown.
 
         The task's next run waits for it, and so does the end of the call.
         """
@@ -211,13 +211,13 @@ class Engine:
         self._clearing[task_id] = asyncio.ensure_future(finish())
 
     async def finish_beside(self, *task_ids: TaskId) -> None:
-        """Wait for what is done beside for these tasks, or for all."""
+        """Wait for the background work of these tasks, or of all."""
         for task_id in task_ids or tuple(self._clearing):
             if task_id in self._clearing:
                 await self._clearing.pop(task_id)
 
     def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
-        """Return how a folder is prepared for a task."""
+        """Return the preparation of a folder for a task."""
         return SetUp(
             self.workspace,
             self.ui,
@@ -288,7 +288,7 @@ class Engine:
             save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
     def charge_failures(self) -> list[Stop | None]:
-        """Count the starts without work that are no refusal of their agent as failures of their tasks.
+        """Count starts without work as failures of their tasks, unless the agent refuses every task.
 
         Return the stop of each, if it has one.
         """
@@ -299,7 +299,7 @@ class Engine:
         inform(self.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
-        """Return the stop that the end of a run means.
+        """Return the stop that follows from the end of a run.
 
         A lost session ends the call only where resuming it would be the next action again.
         """
@@ -332,7 +332,7 @@ class Engine:
         return None
 
     def pass_over(self, task_id: TaskId, error: SetupError) -> None:
-        """Leave a task whose worktree could not be set up: the others first, and not again in this call."""
+        """Skip a task whose set-up failed for the rest of this call."""
         self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
         self.not_set_up[task_id] = error
         self.scope = replace(self.scope, elsewhere=self.scope.elsewhere | {task_id})

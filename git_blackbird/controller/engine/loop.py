@@ -164,7 +164,7 @@ class Loop:
         return stop
 
     def _judged(self, stop: Stop) -> Stop:
-        """Settle whose fault the starts without work were; return the stop whose exit code comes first."""
+        """Charge starts without work to agents or tasks; return the stop whose exit code comes first."""
         engine, order = self._engine, list(StopReason)
         engine.charge_failures()
         refusals = [agent_stopped_stop(self._workspace, runs) for runs in engine.empty_starts.refused]
@@ -211,7 +211,7 @@ class Loop:
                 return await self._next(first or state)
 
     def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
-        """Return the action that completes what was cut off, before anything begins with half of a change.
+        """Return the action that completes an interrupted landing or undo, if there is one.
 
         Raises RequestError for what is of no task of the plan.
         """
@@ -235,9 +235,9 @@ class Loop:
         return await self._engine.interruptible(work)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
-        """Return the next action, and the state that it is of. A landing waits for its turn.
+        """Return the next action with its state. A landing waits for its turn.
 
-        Where nothing else is left to do without a person it lands all the same.
+        It lands out of turn if nothing else can be done without a person.
         """
         starts = self._engine.empty_starts
         scope = replace(scope, busy=scope.busy | starts.held)
@@ -318,7 +318,7 @@ async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop 
 
 
 def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
-    """Return the stop by what the call did, and what is blocked."""
+    """Return the stop of a call with nothing left to do, with what is blocked."""
     tasks, stop = state.plan.tasks, unreadable_stop(state, engine.scope)
     touched = sorted(engine.touched & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]

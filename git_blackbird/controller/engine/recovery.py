@@ -66,10 +66,10 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
 
 
 def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
-    """Do what is left of a recovery in a call that has made one: sweep, derive statuses, return the state.
+    """Repeat the light part of a recovery: sweep, derive statuses, return the state.
 
-    The records are looked at once. Should an agent be at work by them, and not in this call, whoever wrote
-    that, recover.
+    The records are read once. If one shows an agent at work that this call did not start, whoever wrote it,
+    recover.
     """
     if not scope.busy:
         _settle(workspace)
@@ -98,7 +98,7 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
 
 
 def _settle(workspace: Workspace) -> None:
-    """Forget what was kept while agents worked: none is at work."""
+    """Discard leftovers of finished runs; no agent may be at work."""
     stop_tracking(workspace)
     forget_config(workspace)
     keep_left_logs(workspace)
@@ -114,7 +114,7 @@ def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope:
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
-    """Whether a commit that does a task was written down since the last repair; it is recorded now.
+    """Record a commit that does this task if the hook left one; return whether it did.
 
     Raises StaleTaskError where it cannot be.
     """
@@ -127,13 +127,13 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    """Every record that says an agent is at work, of tasks in the plan or not."""
+    """Yield the runs recorded as running, also of tasks that left the plan."""
     for task_id in sorted(task_id for task_id, history in histories.items() if history.at_work):
         yield from histories[task_id].at_work
 
 
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
+    """Yield the change reviews recorded as running, also of superseded changes."""
     for task_id, history in histories.items():
         if any(run.review_state in _UNDER_REVIEW for run in history.recent):
             reviews = workspace.store.records.reviews(task_id).runs
@@ -176,7 +176,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
-    """Close a review that nobody is left to read: it gave no verdict."""
+    """Close a review whose controller is gone: it gave no verdict."""
     save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
     latest = workspace.store.records.history(run.task_id).latest
     # The review of a parent is due in any case.
@@ -216,7 +216,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
 
 
 def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:
-    """Return what the record of a run that nobody was left to read says of its end and of what it printed."""
+    """Return the fields that close the record of a run whose controller is gone."""
     stdout, stderr = log_paths(workspace.paths, run)
     bound = log_bytes(workspace)
     return RunFields(

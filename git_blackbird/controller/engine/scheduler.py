@@ -97,7 +97,7 @@ class Scheduler:
                 # What an interrupt leaves is looked at once all have ended.
                 state = await self._look(replace(self._engine.scope, busy=self._busy)) or state
         finally:
-            # Something that nobody expected: what runs is paused.
+            # An unexpected error: pause the running agents.
             for job in self._jobs:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
@@ -111,7 +111,7 @@ class Scheduler:
             seen.cancel()
 
     def _charge_failures(self) -> bool:
-        """Make what no agent refused the failures of its tasks; return whether something was."""
+        """Count starts that no agent refused as failures of their tasks; return whether there were any."""
         stops = self._engine.charge_failures()
         self._stops += filter(None, stops)
         return bool(stops)
@@ -121,7 +121,7 @@ class Scheduler:
         return frozenset(job.task_id for job in self._jobs.values())
 
     async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
-        """Begin what may begin now; return what the call would end with, None if it has to end anyway."""
+        """Begin what may begin; return the action that would end the call, None if it ends already."""
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
         while not self._engine.is_interrupted and not self._stops:
             action, state = self._choose(state, self._scope(state, waiting))
@@ -140,7 +140,7 @@ class Scheduler:
         return None
 
     def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
-        """Return the scope for the next choice: what is at work or has to wait is none of it."""
+        """Return the scope for the next choice, without tasks that are at work or have to wait."""
         scope, config = self._engine.scope, self._engine.workspace.config.execution
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
@@ -171,7 +171,7 @@ class Scheduler:
         return all(held[each] < (jobs if each == _AGENT else 1) for each in holds)
 
     def _collect(self) -> None:
-        """Take what the ended actions came to."""
+        """Collect the results of the actions that have ended."""
         for task in [task for task in self._jobs if task.done()]:
             job = self._jobs.pop(task)
             try:

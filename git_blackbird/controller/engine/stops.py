@@ -1,4 +1,4 @@
-"""How a call ends that an agent or a person stopped, and the notices of its beginning and end."""
+"""The stops of a call by an agent or a person, and the notices at its beginning and end."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -58,7 +58,7 @@ def notify_waiting(
 
 
 def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
-    """Return the stop of a call whose tasks are blocked by unusable records; None if none is."""
+    """Return the stop for tasks that unusable records block; None if there are none."""
     stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
     if not stopped:
         return None
@@ -99,7 +99,7 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
 
 
 def _again(workspace: Workspace, run: Run) -> str:
-    """Return the command that tries again what an agent refused; what a person asked for is asked again."""
+    """Return the command that repeats a refused start."""
     before = workspace.store.records.history(run.task_id).latest
     if run.run_type is not RunType.EXECUTE or before is None:
         return EXECUTE
@@ -108,7 +108,7 @@ def _again(workspace: Workspace, run: Run) -> str:
 
 
 def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
-    """Return the stop where an agent refused several tasks, by these runs, in words that are not known."""
+    """Return the stop for an agent that refused several tasks in unknown words."""
     run = refused[-1]
     names = ", ".join(dict.fromkeys(each.task_id for each in refused))
     shows = f"`git blackbird agent {run.provider}` shows how it is started; fix that"

@@ -47,7 +47,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
 
 
 def merge_in(run: Run, linked: Repository) -> Trees | None:
-    """Return the merge that the worktree of a run was brought to, with what it stands on; None if to none."""
+    """Return the merge that the worktree of a run was brought to, with its base; None without one."""
     merged = load_run_ref(linked, run.id, "landing-merge")
     return merged if merged is not None and base_tree(linked) == merged.base else None
 

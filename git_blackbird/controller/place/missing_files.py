@@ -1,4 +1,4 @@
-"""Tell people once which ignored files of their worktree those of tasks do not have, and what brings them."""
+"""Name, once, the ignored files that worktrees of tasks lack, and the setting that copies them."""
 
 import os
 import re
@@ -28,7 +28,7 @@ _MADE_AGAIN = re.compile(
 
 
 def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
-    """Say it where nothing prepares worktrees; never again in this worktree, whether there was any or not.
+    """Name them once in each worktree, if no key prepares the worktrees of tasks.
 
     Raises GitError, SaveError.
     """

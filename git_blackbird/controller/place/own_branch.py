@@ -1,4 +1,4 @@
-"""The change of a run in a worktree of its task's, also where the agent went to another branch there."""
+"""The change of a run in its task's worktree, even if the agent went to another branch there."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _SECOND = 1_000_000_000
 
 
 def own_change_elsewhere(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
-    """Return the change of a run in a worktree of its task's: all that was done there is the task's own.
+    """Return the change of a run in its task's worktree: everything done there is the task's own.
 
     Where its agent went to another branch, that is what was done on it. Raises UnusableError.
     """
@@ -49,7 +49,7 @@ def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str 
 
 
 def _taken_back(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:
-    """Return the paths at which what was in no commit is again as the user's commit has it."""
+    """Return the paths whose uncommitted edits were taken back to the user's commit."""
     trees = TreeStore(repo)
     in_no_commit, changed = trees.changed_paths(*began), {*trees.changed_paths(began.before, head_tree)}
     yield from sorted({*in_no_commit} - changed)

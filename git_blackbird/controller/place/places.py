@@ -1,4 +1,4 @@
-"""The worktrees in which tasks are worked on: what is going on in each, and removing those done with."""
+"""The worktrees of tasks: list their states, and remove finished ones."""
 
 import contextlib
 from collections.abc import Iterable, Iterator

@@ -31,7 +31,7 @@ class Slot(NamedTuple):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment variables that tell it."""
+        """The environment variables for it."""
         return {"BLACKBIRD_SLOT": str(self.number), "BLACKBIRD_PORT": str(self.port)}
 
 
@@ -80,7 +80,7 @@ def _is_free(port: int) -> bool:
 
 
 def load_slot(linked: Repository) -> Slot | None:
-    """Return what a worktree was set up with; None for one that was not, or whose set-up was cut off."""
+    """Return the slot of a worktree; None if its set-up was not completed."""
     try:
         number, port = map(int, (linked.private_dir / _NAME).read_text(encoding="utf-8").split())
     except (OSError, ValueError):
@@ -89,7 +89,7 @@ def load_slot(linked: Repository) -> Slot | None:
 
 
 def setup_mark(linked: Repository) -> RunId:
-    """Return what a set-up's processes are found by, also after this process was killed."""
+    """Return the mark by which processes of a set-up are found, even by another process."""
     return RunId(f"setup-{hashlib.sha256(bytes(linked.top)).hexdigest()[:16]}")
 
 
@@ -99,6 +99,6 @@ def save_slot(linked: Repository, slot: Slot) -> None:
 
 
 def stop_cut_off(linked: Repository) -> None:
-    """Stop what the set-up of a worktree left at work, if that was cut off."""
+    """Stop the processes that an interrupted set-up of a worktree left."""
     if load_slot(linked) is None:
         signals.kill_orphans({}, setup_mark(linked), grace_seconds=0)

@@ -23,7 +23,7 @@ from git_blackbird.model.run.summary import MAX_OUTSIDE, OutsideMove, Summary, T
 
 
 def submodules(workspace: Workspace) -> dict[str, Uncommitted]:
-    """Return what is not committed in submodules; empty if it cannot be read. Raises GitStoppedError."""
+    """Return uncommitted changes in submodules; empty if unreadable. Raises GitStoppedError."""
     try:
         return uncommitted(workspace.repo, limits_of(workspace))
     except GitStoppedError:
@@ -53,7 +53,7 @@ def look_at(
 
 
 def know_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
-    """Return the snapshot of a worktree just made from ``tree`` if it needs no look, or prepare for one."""
+    """Return the snapshot of a worktree just made from ``tree``; None if one has to be taken."""
     try:
         return know_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
     except UnusableError:  # the snapshot says it
@@ -72,7 +72,7 @@ _MAX_PATHS = 100
 
 
 class OwnChange(NamedTuple):
-    """A run's trees less what is not its own, and what the summary says of that.
+    """A run's trees without the changes of others, and the notes on that for the summary.
 
     ``began`` is the tree with which the whole change of its task begins in a worktree of its own.
     """

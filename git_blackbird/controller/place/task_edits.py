@@ -1,4 +1,4 @@
-"""What a person edited in a task's own worktree after its run."""
+"""Edits that a person made in a task's own worktree after its run."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class TaskEdits(NamedTuple):
 
 
 def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
-    """Return what was edited in the worktree of a run since; None if nothing was, or it has landed.
+    """Return the edits in the worktree of a run since; None if there are none, or it has landed.
 
     A conflict that was resolved there without another word, as by ``git add``, counts as an edit.
     Raises SnapshotError, GitError.

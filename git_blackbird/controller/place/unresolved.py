@@ -1,4 +1,4 @@
-"""Conflicts of a merge that a task's worktree was brought to, and that nobody has resolved yet."""
+"""Find unresolved conflicts of a merge in a task's worktree."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ def unresolved_paths(
 
 
 def unresolved_text(paths: Iterable[bytes]) -> str | None:
-    """Say that conflicts are not resolved; None without any."""
+    """Name the unresolved conflicts; None if there are none."""
     names = ", ".join(path.decode(errors="replace") for path in paths)
     return f"the conflict in {names} is not resolved" if names else None
 

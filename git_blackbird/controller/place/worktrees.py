@@ -133,7 +133,7 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
 
 
 def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
-    """Return the worktree of a task where its session looks for it, and what is to be said of that."""
+    """Return the worktree of a task at the path that its session expects, and notices."""
     found = find_task_worktree(workspace.repo, run.task_id)
     if found is not None and is_cut_off(found.repo):
         release(workspace, found.repo)
@@ -155,7 +155,7 @@ def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str
 def _give_up(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
     """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
 
-    Return what is to be said of that.
+    Return notices about it.
     """
     found = find_task_worktree(workspace.repo, task_id)
     if found is not None:
@@ -214,7 +214,7 @@ class _BaseSnapshots:
         self._last: Snapshot | None = None
 
     def take(self, workspace: Workspace, since: float) -> Snapshot:
-        """Return a snapshot that began after ``since`` by the monotonic clock, one's own or another's."""
+        """Return a snapshot that began after ``since`` by the monotonic clock, perhaps another task's."""
         with self._taking:
             if self._last is None or self._top != workspace.repo.top or self._began < since:
                 self._top, self._began = workspace.repo.top, time.monotonic()
@@ -279,7 +279,7 @@ def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
 
 
 def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
-    """Whether a tree is what had been written of a checkout, and of a known tree, when that was cut off."""
+    """Whether a tree is an incomplete checkout, with nothing beside it but parts of known trees."""
     if not is_cut_off(linked):
         return False
     trees = TreeStore(linked)
@@ -291,7 +291,7 @@ def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> b
 
 
 def forget(workspace: Workspace, lost: Repository) -> None:
-    """Let git forget a task's worktree whose folder is gone, once what was committed there is kept.
+    """Make git forget a task's worktree whose folder is gone, once its commits are kept.
 
     Raises RequestError where it cannot be kept, GitError.
     """
@@ -346,7 +346,7 @@ def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
 
 
 def _known_trees(workspace: Workspace, run: Run) -> set[str | None]:
-    """Return what a worktree was like at the ends of a run, as it was decided on, and as a merge left it."""
+    """Return the known trees of a worktree: at both ends of a run, at its decision, after a merge."""
     merged = load_run_ref(workspace.repo, run.id, "landing-merge")
     decided = (run.decided_trees or {}).get("head")
     return {run.base_tree, run.head_tree, decided, None if merged is None else merged.head}

@@ -1,4 +1,4 @@
-"""Deleting tasks, and what that would take along."""
+"""Delete tasks, and show beforehand what else is affected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ def delete_task(
 
 
 def preview_deletion(workspace: Workspace, task_id: str) -> DeleteResult:
-    """Return what deleting a task and all below it takes along; nothing is changed.
+    """Return the consequences of deleting a task and all below it; nothing is changed.
 
     Raises RequestError where it is not possible, as while an agent works on it.
     """
@@ -92,7 +92,7 @@ class _Deletion:
         self._dependents = outside_dependents(self._before, self._doomed)
 
     def require_agreed(self, *, cascade_children: bool, force: bool) -> None:
-        """Refuse what would be lost or broken and was not agreed to."""
+        """Refuse losses and broken dependencies that nobody agreed to."""
         task_id = self._doomed[0]
         if len(self._doomed) > 1 and not cascade_children:
             raise RequestError(
@@ -125,7 +125,7 @@ class _Deletion:
 
     def carry_out(self) -> DeleteResult:
         """Delete, and resolve the decisions due first: nobody could take them any more."""
-        # The decisions due are told as they were before.
+        # Reported are the decisions as they were before.
         result = self._result(self._before, is_dry_run=False)
         for task_id in self._doomed:
             if self._pending(task_id) is not None:

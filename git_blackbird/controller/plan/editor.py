@@ -1,4 +1,4 @@
-"""``edit TASK`` in the user's editor: a form goes out, a change comes in, and no text is lost between."""
+"""Edit a task as a form in the user's editor, without losing text."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ class FormState:
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody has written in it yet: left as it is, it says nothing."""
+        """Whether it is a new form without an error: if nothing is written in it, nothing changes."""
         return self.fault is None and not self.is_left
 
 
@@ -65,7 +65,7 @@ def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) 
     again with what is wrong on top, if that is wanted; else it stays in a file that the error names. What an
     earlier call left behind, however that ended, is offered first.
     """
-    # Whether this task may be edited at all is better known before the editor opens.
+    # Refuse a task that may not be edited before the editor opens.
     before = edit_task(workspace, task_id, lambda now: now).before
     task = find_task(workspace.store.plan(), task_id)
     with contextlib.ExitStack() as stack:
@@ -109,7 +109,7 @@ def _about(task: Task) -> str:
 
 
 class EditSession:
-    """One task before one person, from the first offer to the change or to a draft that is left behind."""
+    """The editing of one task, from the first form to the change or to a saved draft."""
 
     def __init__(self, workspace: Workspace, task: Task, offer: FormState, draft: Path) -> None:
         self._workspace = workspace
@@ -182,7 +182,7 @@ def _load(draft: Path) -> str | None:
 
 
 def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
-    """Say where the text is that could not be taken."""
+    """Add the path of the saved draft to the error."""
     error.ways_out = (*error.ways_out, f"your text is kept in {draft}")
     return error
 

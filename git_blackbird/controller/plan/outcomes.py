@@ -1,4 +1,4 @@
-"""What changes of the plan led to, or would, in the words that every interface uses."""
+"""The consequences of plan changes, in the words that every interface uses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ DEADLOCK_HINT = "a parent is done when its children are: remove one of these dep
 
 
 def deadlock_text(deadlock: Sequence[TaskId]) -> str:
-    """Name tasks that no agent would ever be started on."""
+    """Name tasks that wait for one another and can never start."""
     return f"these wait for one another forever: {' -> '.join(deadlock)}"
 
 

@@ -1,4 +1,4 @@
-"""What there is to know of every agent here: found by starting its program, without a model being asked."""
+"""The state of every agent, found by starting its program, without asking a model."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Reviewer:
 
 @dataclass(frozen=True)
 class AgentView:
-    """One agent: what was found out about it, what it can do at all, and the keys that are its own.
+    """One agent: its state, its capabilities, and its configuration keys.
 
     ``reviews`` are those of changes that it makes as configured.
     """
@@ -40,7 +40,7 @@ class AgentView:
 
     @property
     def can_start(self) -> bool:
-        """Whether nothing is in the way of a start, as far as the program says."""
+        """Whether it can start, as far as its program says."""
         return self.inspection.blocked_reason is None
 
 

@@ -1,4 +1,4 @@
-"""Everything due, and how much there is of what, in order and in the words that every interface uses."""
+"""Everything that is due, in order, and counts, in the words that every interface uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -161,7 +161,7 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
             for item in items
             if item.kind not in _OF_ITSELF
         )
-    # What a killed process left half done.
+    # Half-done work of a killed process.
     cut_off = overview.interrupted_approval
     if cut_off is not None:
         yield AttentionItem(cut_off.task_id, CUT_OFF, "", cut_off.command)
@@ -171,14 +171,14 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
 
 
 def reviews_said(owed: PendingItem) -> str | None:
-    """Say what the reviews of a change came to that a person is to decide on; None where there are none."""
+    """Summarize the reviews of a change that a person is to decide on; None if there are none."""
     if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.merged_review is None:
         return None
     return f"its reviews: {overall_word(merged_or_none(owed.run))}"
 
 
 def decision_reason(owed: PendingItem) -> str | None:
-    """Say what speaks against an approval: nothing was changed, a failed check, what kept it from landing.
+    """Return what speaks against an approval: no change, a failed check, an obstacle to landing.
 
     None where nothing does.
     """
@@ -195,5 +195,5 @@ def decision_reason(owed: PendingItem) -> str | None:
 
 
 def unwatched_words(one: LiveRun) -> str:
-    """Say how a run is left whose process no command follows."""
+    """Describe a run whose process no command follows."""
     return UNWATCHED if one.alive else GONE

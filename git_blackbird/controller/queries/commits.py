@@ -1,4 +1,4 @@
-"""Commits as readers see them: those of runs, and which task and run made one. Nothing is written."""
+"""The commits of runs, and the task and run of a commit. Nothing is written."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ def with_noted(workspace: Workspace, run: Run) -> Run:
     if run.status is RunStatus.RUNNING:
         from git_blackbird.git.hooks.attribution import list_commits  # only a live run pays for it
 
-        # What cannot be read is told where the record is closed.
+        # A list that cannot be read is reported when the record is closed.
         with contextlib.suppress(OSError):
             return run.with_fields(RunFields(commits=list_commits(workspace.repo, run.id)))
     return run

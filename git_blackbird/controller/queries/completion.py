@@ -1,4 +1,4 @@
-"""What completion offers of a plan and its runs, at a glance: a person waits for it at each Tab.
+"""The tasks and runs that completion offers, read quickly: a person waits for them at each Tab.
 
 Read with the standard library alone, and tolerantly: what is not as it should be is not offered. States are
 those that the plan file has, and whether files of runs and feedback are there; no record is opened. Their

@@ -1,4 +1,4 @@
-"""Which changes in worktrees of their own conflict with one another, or with the user's.
+"""Find conflicts of changes in worktrees with one another, or with the user's worktree.
 
 Loads pygit2, runs ``git merge-tree`` and takes snapshots: to be imported only by who asks for it.
 """

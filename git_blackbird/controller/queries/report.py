@@ -1,4 +1,4 @@
-"""What was done since some time, what is proven of it, what it cost, and what waits."""
+"""The report: what was done since a given time, its proof and cost, and what waits."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class ReportedRun(NamedTuple):
 
     @property
     def is_work(self) -> bool:
-        """Whether it is no review."""
+        """Whether it is a run of work, not a review."""
         return self.run_type in {RunType.EXECUTE, RunType.MANUAL}
 
 
@@ -108,23 +108,23 @@ class ReportedTask:
 
     @property
     def last(self) -> ReportedRun | None:
-        """The run that tells how its change stands: of a parent its review."""
+        """The run with the state of its change; for a parent its review."""
         work = [run for run in self.runs if run.is_work]
         return (work or self.runs or (None,))[-1]
 
     @property
     def check(self) -> CheckOutcome | None:
-        """What the user's check says of the change."""
+        """The verdict of the user's check on the change."""
         return None if self.last is None else self.last.check
 
     @property
     def reviews(self) -> str | None:
-        """What the reviewers say of the change, in a word."""
+        """The verdict of the reviewers on the change, in a word."""
         return None if self.last is None else self.last.reviews
 
     @property
     def decision(self) -> str | None:
-        """What was decided, or what the review of a parent says; None where nothing was."""
+        """The decision, or the verdict of a parent's review; None without either."""
         return None if self.last is None or self.last.decision == "-" else self.last.decision
 
     @property
@@ -238,7 +238,7 @@ def save_page(workspace: Workspace, name: str, page: str) -> Path:
 
 
 class _Reading:
-    """What is kept of the records while they are read: of each only what is reported."""
+    """Collects, while records are read, the parts that are reported."""
 
     def __init__(self, now: str, since: int) -> None:
         self._now = now
@@ -260,7 +260,7 @@ class _Reading:
 
 
 def _last_moment(run: Run) -> int:
-    """Return when the last thing happened to a run; 0 if that is unknown."""
+    """Return the time of the last event of a run; 0 if unknown."""
     times = (run.started_at, run.completed_at, run.decision_resolved_at, run.landed_at, run.undone_at)
     return max(_moment(text) for text in times)
 

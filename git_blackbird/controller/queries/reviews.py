@@ -92,7 +92,7 @@ def _waiting(state: PlanState, one: BlockedParent) -> BlockedParentView:
 
 
 def parent_review_status(state: PlanState, one: BlockedParent) -> ParentReviewStatus:
-    """Say how a parent is held back: by a failing verdict, or because no reviewer gave one."""
+    """Return what blocks a parent: a failing verdict, or none from any reviewer."""
     if one.review is not None:
         return ParentReviewStatus(
             one.task.id,

@@ -1,4 +1,4 @@
-"""What ``runs`` shows: lists, one run, its saved streams."""
+"""Values for ``runs``: lists, one run, its saved streams."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What agents have spent on tasks: read for those that are looked at, since older records lie on disk."""
+"""The time and cost of tasks, read on demand: older records lie on disk."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

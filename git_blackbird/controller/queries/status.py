@@ -195,13 +195,13 @@ def _orphaned(state: PlanState) -> tuple[Run, ...]:
 
 
 def _stops_execute(owed: PendingItem) -> bool:
-    """Whether a request, or half-done work, waits for a session that is gone: an execute starts nothing."""
+    """Whether a request or half-done work waits for a lost session, so that an execute starts nothing."""
     is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
     return owed.kind is PendingKind.NEW_SESSION and not is_question
 
 
 def why_failed(run: Run | None) -> str | None:
-    """Say why a task failed by its latest run, as far as that tells."""
+    """Return why a task failed, as far as its latest run says."""
     if run is None:
         return None
     return run.error if stage_of(run) is Stage.FAILED else label_of(run)
@@ -210,7 +210,7 @@ def why_failed(run: Run | None) -> str | None:
 def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
     runs: list[Run] = []
     for task_id, history in sorted(state.open_histories.items()):
-        # Of a change that is not under review nobody reads the reviews.
+        # Reviews are read only of a change that is under review.
         reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
         runs += [run for run in (*history.recent, *reviews) if run.status == RunStatus.RUNNING]
     return tuple(LiveRun(run, bool(run.cluster or processes_at_work(workspace.paths, run))) for run in runs)

@@ -80,11 +80,11 @@ class FollowedSteps:
             yield from map(self._honest, self._reader.feed(data))
 
     def last(self) -> Iterator[Progress]:
-        """Return what a last line without an end says."""
+        """Return the steps of a last line without a line end."""
         yield from map(self._honest, self._reader.feed(_LINE_END))
 
     def _honest(self, step: Progress) -> Progress:
-        """Take figures away where they may count a part of the run only: its beginning was not read."""
+        """Remove figures that may count only a part of the run, because its beginning was not read."""
         return replace(step, usage=None, cost_usd=None) if self._stream.passed_over else step
 
 

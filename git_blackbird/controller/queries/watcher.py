@@ -1,4 +1,4 @@
-"""Seeing what becomes of plan and records, whoever writes them. Takes no lock and writes nothing."""
+"""Watch plan and records for changes by any process. Takes no lock and writes nothing."""
 
 import os
 import time
@@ -49,7 +49,7 @@ class ViewState(NamedTuple):
 
 
 class WorktreeWatcher:
-    """Looks at one worktree again and again; what did not change is not read again.
+    """Polls one worktree, and reads again only what changed.
 
     It is to be used by one thread at a time. The configuration is read when it is made, and again where it
     changed.
@@ -138,7 +138,7 @@ def _takers(state: PlanState, approving: PendingItem | None) -> dict[str, frozen
 
 
 class Fingerprint(NamedTuple):
-    """By what a change is known; ``times`` in nanoseconds."""
+    """The marks by which a change is detected; ``times`` in nanoseconds."""
 
     times: tuple[int, ...]
     holder: str | None

@@ -88,7 +88,7 @@ def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
 
 
 def _judged(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
-    """Return a parent with those children alone that a verdict can be about: nobody works on skipped ones."""
+    """Return a parent with only the children that a verdict can be about: not the skipped ones."""
     skipped = skipped_children(tasks, parent)
     return replace(parent, children=tuple(child for child in parent.children if child not in skipped))
 
@@ -171,7 +171,7 @@ def _plan_below(transaction: Transaction, parent_id: TaskId) -> Plan:
 
 
 def present_signature(plan: Plan, parent: Task) -> str | None:
-    """Name the state of a parent's children now; None when there is nothing to review any more."""
+    """Return the signature of a parent's children now; None if nothing is left to review."""
     task = plan.tasks.get(parent.id)
     if task is None or not is_complete(plan.tasks, task):
         return None

@@ -90,7 +90,7 @@ class Installed(NamedTuple):
 
 
 def list_installed(workspace: Workspace) -> Installed:
-    """Say what there is. Writes nothing."""
+    """List the installed parts. Writes nothing."""
     hook = view_hook(workspace.environment)
     tracked = list_tracked(workspace.repo, STATE_NAME)
     goes = (
@@ -220,7 +220,7 @@ def remove_all(workspace: Workspace) -> None:
 
 @contextlib.contextmanager
 def _quiet(workspace: Workspace) -> Iterator[None]:
-    """Keep agents from being started meanwhile, and leave no lock behind where there was none."""
+    """Hold the locks against starts of agents; remove their folder if it was not there before."""
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):
         try:

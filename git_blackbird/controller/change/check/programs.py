@@ -41,7 +41,7 @@ class UserCommand:
 
     async def run(self, workspace: Workspace, hurry: asyncio.Event) -> ProcessResult:
         """Run it to its end; cancelling stops it, and the end says so. Raises as ``spawn_gated``."""
-        # One that a killed command of ours left is found by the folder in its environment.
+        # A process left by a killed command is found by the folder in its environment.
         await run_in_thread(lambda: signals.kill_orphans({}, self.mark, grace_seconds=0))
         self.log.unlink(missing_ok=True)
         child = spawn_gated(
@@ -70,7 +70,7 @@ class UserCommand:
         return {**environ, TASK_ID_VARIABLE: self.task_id, "TMPDIR": tmp, **self.variables}
 
     def why_broken(self, ended: ProcessResult) -> str | None:
-        """Say why its end says nothing of what it was to do; None where it ran to its end."""
+        """Return why the exit code is not a verdict; None if it finished."""
         if ended.cause is not ExitCause.EXITED:
             return f"it was not done after {self.seconds} s ({self.limit})"
         if ended.exit_code is None or ended.exit_code in _NOT_STARTED:

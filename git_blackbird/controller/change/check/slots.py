@@ -1,4 +1,4 @@
-"""Checks of one user wait for each other, in whatever repository: many at once fail for nothing."""
+"""Limit the checks of one user at a time, over all repositories: overload makes them fail."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ class CheckSlots:
     async def take(self, task_id: TaskId) -> contextlib.ExitStack:
         """Return a slot once there is one, for the check of a task; closing it frees it.
 
-        Where the system refuses that, people are told, and nobody waits.
+        If the system refuses a slot, warn once and go on without one.
         """
         is_told = False
         while True:

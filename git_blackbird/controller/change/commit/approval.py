@@ -172,7 +172,7 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
 
 
 def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...]]:
-    """See what is to be committed, and name the paths that differ in the worktree."""
+    """Plan the commit, and name the paths that differ in the worktree."""
     task, pair = approval.task, approval.pair
     if pair is None:
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
@@ -182,7 +182,7 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         plan = plan_commit(workspace.repo, pair, approval.written or worktree, origin)
         moved = path_differs(workspace.repo, worktree, pair)
         if plan.edits:
-            # What would keep the index from following is better known before there is a commit.
+            # Obstacles to updating the index are found before there is a commit.
             require_free_index(workspace.repo)
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
@@ -200,7 +200,7 @@ def require_branch(task: Task, strayed: OtherBranch | None) -> None:
 
 
 def wrong_branch(branch: OtherBranch) -> str:
-    """Say that a commit would go to another branch."""
+    """Describe a commit that would go to another branch."""
     return f"its commit would go to another branch: {branch.text}"
 
 
@@ -231,7 +231,7 @@ def _obstructed(workspace: Workspace, approval: ApprovalRequest, plan: CommitPla
 def _name_undecided(
     workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, worktree: str
 ) -> CommitPlan:
-    """Name the tasks whose undecided changes are the edits from before the run, and what to do about them."""
+    """Name the undecided tasks whose edits the run found in its files, and how to go on."""
     state, task_id = approval.state, approval.task.id
     waiting = undecided_before(workspace, state, task_id, plan.edited_before)
     if not waiting:
@@ -249,13 +249,13 @@ def _name_undecided(
 
 
 def name_uncommitted(workspace: Workspace, state: PlanState, plan: CommitPlan) -> CommitPlan:
-    """Name the tasks whose landed changes are the edits from before that are not committed."""
+    """Name the landed tasks whose uncommitted edits the run found in its files."""
     waiting = uncommitted_before(workspace, state, plan.edited_before)
     return _after_others(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
 
 
 def _after_others(plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str, verb: str) -> CommitPlan:
-    """Say of which tasks the edits are that were there before, and what is to be done with these first."""
+    """Add the tasks of the earlier edits to the plan's obstacles, and what to do with them first."""
     remarks = {
         f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} {remark}"
         for path, other in waiting.items()
@@ -334,7 +334,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
 
 
 def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
-    """Say what is not as it was meant."""
+    """Return warnings about the commit that was made."""
     if created.cut_short is not None:
         yield (
             f"commit {created.oid[:12]} was made, but git did not finish what comes after it:"
@@ -367,7 +367,7 @@ def recover_approval(workspace: Workspace) -> str | None:
 
 
 def recover_interrupted_approval(workspace: Workspace) -> str | None:
-    """Do the same while holding the approval lock."""
+    """Finish an interrupted approval while holding its lock."""
     note = load_pending_approval(workspace.paths)
     if note is None:
         return None

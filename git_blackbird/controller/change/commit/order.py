@@ -1,6 +1,6 @@
-"""Which of several undecided changes is to be committed first where they have files in common.
+"""Order the commits of several undecided changes that have files in common.
 
-At each path that is the task whose run touched it first. Changes of which each comes first at some path can
+At each path the task whose run touched it first comes first. Changes that each come first at some path can
 only be committed together.
 """
 
@@ -22,7 +22,7 @@ from git_blackbird.model.run.run import Run
 
 
 def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> ChangeOrigin:
-    """Return what the change of these runs began with, and the trees of all runs since."""
+    """Return HEAD when the change of these runs began, their commits, and the trees of all runs since."""
     if not runs:
         return ChangeOrigin()
     later = (run for history in state.histories.values() for run in history.since(runs[0]))

@@ -1,4 +1,4 @@
-"""The checkpoint as a value: the *change* a decision is about, and whether the worktree still shows it."""
+"""Build the checkpoint: the change that a decision is about, and how the worktree differs from it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -94,7 +94,7 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     except GitStoppedError:
         raise
     except BlackbirdError:
-        # As with a snapshot of the user's worktree: who approves is told.
+        # As with a snapshot of the user's worktree, whoever approves is told.
         return None
 
 
@@ -123,7 +123,7 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
-    """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
+    """Return both branches if HEAD has left that of a run; None if not, or if unknown."""
     branch = run.branch if run.worktree is None else run.home_branch
     if branch is None:
         return None
@@ -194,7 +194,7 @@ def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Ru
 
 
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
-    """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
+    """Return the reasons for a decision that is due even with checkpoints off."""
     if not run.is_pending:
         return ()
     if run.no_change:
@@ -208,7 +208,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         *_review_reasons(workspace, history, run),
         *_branch_reasons(run),
     )
-    # That nothing else speaks against it is a reason only where nothing does.
+    # This reason is given only if there is no other.
     return tuple(reason for reason in reasons if reason != _CLEARED) or reasons
 
 
@@ -259,9 +259,9 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
 
 
 def _outcomes(workspace: Workspace, requests: Sequence[RequestedChange]) -> tuple[CommentOutcome, ...]:
-    """Tell which comments of all requests were taken up; nothing of those for which that is not known.
+    """Return which comments of all requests were taken up, as far as known.
 
-    A comment is given up for a later one on a line of it.
+    A later comment on one of its lines replaces a comment.
     """
     outcomes: tuple[CommentOutcome, ...] = ()
     for request in requests:
@@ -273,7 +273,7 @@ def _outcomes(workspace: Workspace, requests: Sequence[RequestedChange]) -> tupl
 
 
 def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
-    """Tell what became of a comment by what was done since; or where its lines are now."""
+    """Return how later work answered a comment, or where its lines are now."""
     comment = outcome.comment
     if outcome.is_taken_up or is_taken_up(since, comment):
         return CommentOutcome(comment, is_taken_up=True)
@@ -281,7 +281,7 @@ def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
 
 
 def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None:
-    """Return what was done after a request, until the next one; None where that is not known."""
+    """Return the patch made after a request, until the next one; None if unknown."""
     try:
         found = contributions_since(request.runs)
         if not found:
@@ -315,7 +315,7 @@ def diverged_in(workspace: Workspace, pair: Trees | None, worktree: str | None) 
 
 
 def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str | None:
-    """Say why changes cannot be requested of this run's session; None when they can, as far as is known."""
+    """Return why this run's session cannot take a change request; None if nothing speaks against it."""
     if run.provider_session_ref is None:
         return f"run {run.id} ({run.provider or 'no agent'}) has no session to continue"
     provider = agent_in_text(run.provider)

@@ -1,6 +1,6 @@
-"""Taking over what was done elsewhere: runs of the Go program or of a clone, and decisions on copies.
+"""Take over foreign runs, of the Go program or of a clone, and decisions on copies.
 
-A person names it, or nothing of it is acted on (SECURITY.md).
+Nothing of them is acted on unless a person names them (SECURITY.md).
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def accept_foreign(workspace: Workspace, task_id: str, named: str) -> TakenOver:
 
 
 def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
-    """Take over all for which tasks stand still: newer runs from elsewhere, and decisions on copies.
+    """Take over everything that blocks a task: newer foreign runs, and decisions on copies.
 
     Raises RequestError for an agent, SaveError.
     """
@@ -80,7 +80,7 @@ def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
 
 
 def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
-    """Take over what waits for a person of a task that no run of ours is of, for one who names the task.
+    """Take over the foreign run of a named task that waits for a person, if the task has no run of ours.
 
     That is the latest run from elsewhere with a question, a decision or a change request, or with feedback
     of a parent's review for its session. Return it; None if there is nothing. Raises RequestError for an
@@ -125,7 +125,7 @@ def _newer(history: History) -> Iterator[Run]:
 
 
 def _taken(workspace: Workspace, history: History, run: Run) -> Run:
-    """Return what is recorded of a run from elsewhere, or of one of ours that was decided on there.
+    """Return the record of a foreign run, or of one of ours that was decided on elsewhere.
 
     Raises RequestError for what cannot be taken over, LockedError.
     """

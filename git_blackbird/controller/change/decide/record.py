@@ -90,7 +90,7 @@ class DecisionResult:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What else there is to say of it, a line each."""
+        """Further remarks, one line each."""
         is_elsewhere = self.run.worktree is not None
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
@@ -123,7 +123,7 @@ class DecisionResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is not as it was meant."""
+        """Warnings about the outcome."""
         warnings = () if self.commit is None else self.commit.warnings
         if self.other_branch is not None:
             warnings = (
@@ -204,7 +204,7 @@ class _Said(NamedTuple):
 def _decided_change(
     workspace: Workspace, state: PlanState, run: Run, decision: Decision
 ) -> tuple[Trees | None, tuple[Run, ...], _Said]:
-    """Return the change that a decision is about, the runs that made it, and what to say of it.
+    """Return the change that a decision is about, its runs, and remarks on it.
 
     Raises RequestError for a part that there is not, UnresolvedError.
     """
@@ -328,7 +328,7 @@ def _save(
             )
         )
         if commit is not None:
-            # That it could not be committed when it landed is over.
+            # The failure to commit it when it landed is resolved.
             decided = decided.with_fields(RunFields(landing_reason=None))
         if decision.comments:
             decided = decided.with_fields(RunFields(review_comments=decision.comments))

@@ -119,7 +119,7 @@ def _merged(repo: Repository, change: Trees, now: str) -> TreeMerge:
 
 
 def _gone_on(repo: Repository, begun: Trees, now: str) -> TreeMerge:
-    """Return the worktree with the rest of a landing that was cut off, each path judged by itself."""
+    """Return the merge of the rest of an interrupted landing, each path judged by itself."""
     merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
     return TreeMerge(merged.tree, tuple(sorted(merged.left)))
 
@@ -212,7 +212,7 @@ def _is_committed(workspace: Workspace, run: Run) -> bool:
 
 
 def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
-    """Say whether HEAD is elsewhere than when a change was approved whose commit is yet to be made."""
+    """Return both branches if HEAD is not on the one for which a commit was approved; else None."""
     if run.approved_on is None or not _is_committed(workspace, run):
         return None
     now = head(workspace.repo).branch
@@ -222,7 +222,7 @@ def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
 
 
 def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None:
-    """Leave a change to a person whose commit would go to another branch than was approved; else None."""
+    """Block the landing if HEAD is not on the approved branch; None if it is."""
     branch = _other_branch_now(workspace, run)
     if branch is None:
         return None
@@ -248,7 +248,7 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
 
 
 def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
-    """Take out of the user's worktree what was written of a landing that cannot go on; edits on top stay.
+    """Undo the written part of a landing that cannot go on; the user's later edits stay.
 
     Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
     """
@@ -274,11 +274,11 @@ def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
 
 
 class StaleLandingError(UnusableError):
-    """A change is no longer to land: a person has decided otherwise meanwhile. Nothing was written."""
+    """A person has decided otherwise meanwhile: the change must not land. Nothing was written."""
 
 
 def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
-    """Say in the record that files are about to be written, if the change is still to land.
+    """Record that files are about to be written, if the change is still to land.
 
     Raises StaleLandingError.
     """
@@ -335,7 +335,7 @@ def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
 
 
 def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
-    """Remove the worktree that a landed change was made in; say what is to be known of that."""
+    """Remove the worktree of a landed change; return notices about it."""
     for each in estranged_worktrees(workspace.repo):
         if each.task_id == run.task_id:
             what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"

@@ -1,4 +1,4 @@
-"""Where a change does not land: it goes back to the session that made it, or to a person."""
+"""Send a change that does not land back to its session, or leave it to a person."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -31,7 +31,7 @@ from git_blackbird.model.views.events import LandingEnded
 
 
 class Reason(NamedTuple):
-    """Why a change does not land: for people, and what the session is told; with a check that fails."""
+    """Why a change does not land, in words for people and for the session; with the failed check."""
 
     text: str
     request: str
@@ -42,7 +42,7 @@ NO_FACTS = RunFields()
 
 
 def block(workspace: Workspace, run: Run, reason: str, facts: RunFields = NO_FACTS) -> LandingEnded:
-    """Leave it to a person what is to become of a change that could not land; ``facts`` are recorded too."""
+    """Leave a change that could not land to a person; ``facts`` are recorded too."""
     now = workspace.environment.timestamp()
     reason = f"{_halves(workspace, run)}{reason}"
     fields = RunFields(
@@ -58,7 +58,7 @@ def block(workspace: Workspace, run: Run, reason: str, facts: RunFields = NO_FAC
 
 
 def _halves(workspace: Workspace, run: Run) -> str:
-    """Name what is in the user's worktree of a change that began to land."""
+    """Name the files of a partly landed change that are in the user's worktree."""
     attempt = run.landing_pair
     if attempt is None:
         return ""
@@ -68,7 +68,7 @@ def _halves(workspace: Workspace, run: Run) -> str:
 
 
 def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | None = None) -> LandingEnded:
-    """Let the task's session deal with what prevents a landing, as often as it may; else ask a person.
+    """Send the obstacle to a landing to the task's session while it has rounds left; else ask a person.
 
     ``merged`` are the user's worktree without the change and with it: session and person find these files in
     the task's worktree.
@@ -78,7 +78,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     trees = None if merged is None else merged._asdict()
     if run.landing_begun:
-        # What is in the user's worktree of it would be another change's then.
+        # The part in the user's worktree would belong to another change then.
         obstacle = "a change that is there in part is not sent back"
     is_overtaken = run.turn is not None and merged is not None and reason.check is None
     if (sent >= most and not is_overtaken) or obstacle is not None:

@@ -1,4 +1,4 @@
-"""Whose landing waits for whose, by the paths that both change."""
+"""The turns of landings that change the same paths."""
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeStore

@@ -277,7 +277,7 @@ def _complete(
             follows = ReviewFollowUp.ASK
         is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
         if is_held and follows is ReviewFollowUp.PROCEED:
-            # What the reviewers approve, the check does not.
+            # The reviewers approve the change, but the check failed.
             follows = ReviewFollowUp.ASK
         reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
@@ -295,7 +295,7 @@ def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) 
 
 
 def ask_instead(workspace: Workspace, run: Run) -> Run:
-    """Turn a request of the reviewers or the check that cannot be sent into an ordinary decision."""
+    """Turn an undeliverable request of the reviewers or the check into an ordinary decision."""
     now = workspace.environment.timestamp()
     unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
     return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).with_fields(unrequested))
@@ -337,7 +337,7 @@ def _reopened(run: Run) -> RunFields:
 
 
 def skip_reviews(workspace: Workspace, run: Run) -> Run:
-    """Let a run's change go unreviewed, where reviews were switched off; a decision may be due then."""
+    """Skip the reviews of a run's change after reviews were switched off; a decision may be due then."""
 
     def skip(stored: Run) -> Run:
         if stored.review_state is not ReviewState.DUE:

@@ -94,7 +94,7 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
 
 
 def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> tuple[RunOutcome, T | None]:
-    """Say what a reviewer's end means. Only an answer that ``parse`` can read is one; nothing else passes.
+    """Classify how a reviewer ended. Only an answer that ``parse`` can read counts as one.
 
     ``parse`` raises ValueError for any other.
     """

@@ -114,7 +114,7 @@ class Child(Protocol):
 
     @property
     def fields(self) -> RunFields:
-        """What the record says of it."""
+        """The fields of the record that identify it."""
         ...
 
     def open_gate(self) -> None:
@@ -150,7 +150,7 @@ class OtherMachines(Protocol):
         ...
 
     def is_gone(self, run: Run) -> bool:
-        """Whether the machine was lost that made a run, and is not back."""
+        """Whether the machine of a run was lost and is not back."""
         ...
 
 
@@ -195,7 +195,7 @@ def keep_logs(workspace: Workspace, run: Run) -> None:
 
 
 def keep_left_logs(workspace: Workspace) -> None:
-    """Do the same for the runs that are over, after a crash; needs the controller lock."""
+    """Cut and move the logs of ended runs after a crash; needs the controller lock."""
     records, streams = workspace.store.records, workspace.paths.streams
     names = sorted(os.listdir(streams)) if streams.is_dir() else []
     for task_id, run_id in dict.fromkeys(tuple(name.rsplit(".", 2)[:2]) for name in names):
@@ -221,7 +221,7 @@ def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
 
 @dataclass(frozen=True)
 class AgentStart:
-    """The start of an agent: its record as it is before the agent works, and what the agent gets.
+    """The start of an agent: the record before it works, and its input.
 
     ``variables`` are beyond the usual ones; ``wall_seconds`` is a limit instead of the configured one.
     """

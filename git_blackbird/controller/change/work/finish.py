@@ -1,4 +1,4 @@
-"""Closing a run's record: how it ended, what it changed, what is due next."""
+"""Close a run's record: its status, its change, what is due next."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run's end means: its status, why, and whether it counts at all."""
+    """The meaning of a run's end: its status, the reason, and whether it counts."""
 
     status: RunStatus
     reason: TerminalReason | None = None
@@ -175,7 +175,7 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
 
 
 def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
-    """Name what an agent has left unresolved of a merge that its session was sent."""
+    """Name the conflicts of a merge that the agent was sent and left unresolved."""
     change = run.change_elsewhere
     if change is not None and change.base != run.base_tree:
         text = unresolved_text(unresolved_paths(workspace, run, change))
@@ -209,12 +209,12 @@ def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ru
 
 
 def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:
-    """Say how many bytes of each stream its log does not have; None where it has all."""
+    """Return how many bytes of each stream the log lacks; None if it is complete."""
     return TruncatedBytes(stdout=stdout, stderr=stderr) if stdout or stderr else None
 
 
 def tail_of(stdout: int, stderr: int) -> TruncatedBytes | None:
-    """Say how much was printed of which the record has only the end; None where it has all."""
+    """Return the size of the output if the record has only its end; None if it is complete."""
     return not_kept(stdout if stdout > TAIL_BYTES else 0, stderr if stderr > TAIL_BYTES else 0)
 
 
@@ -316,7 +316,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        # The plan is what it must be.
+        # The plan is valid.
         transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
     keep_logs(workspace, closed)
@@ -339,7 +339,7 @@ def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
 
 
 def _is_doubtful(fields: RunFields) -> bool:
-    """Whether a person has to say what the change is, as the agent went elsewhere."""
+    """Whether a person has to confirm the change, because the agent went to another branch."""
     switched = None if fields.review_summary is None else fields.review_summary.switched
     return switched is not None and switched.is_doubtful
 
@@ -358,7 +358,7 @@ def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
 
 
 def _due_in_any_case(fields: RunFields) -> RunFields:
-    """Add what makes a decision due though none would be: a stop may be what was switched off.
+    """Make a decision due for a doubtful end even with checkpoints off: the agent may have switched them off.
 
     A run that is not over, or is to be checked or reviewed first, hands this on to what follows it.
     """

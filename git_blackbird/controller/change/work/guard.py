@@ -1,4 +1,4 @@
-"""Configuration, plan, copies of records and commits while an agent works: what it changed and broke."""
+"""Detect what an agent changed in configuration, plan and copies of records, and its commits."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ from git_blackbird.storage.store import Transaction
 MAX_CHANGES = 50
 _MAX_NAMED = 8
 _LONGEST_VALUE = 60
-# What is of one process only: another one may have to compare.
+# Values of one process only are left out: another one may have to compare.
 _OF_A_PROCESS = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
 _ABSENT, _FILE = "absent", "a file"
 
@@ -42,7 +42,7 @@ class _Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkCheck:
-    """What became of plan, configuration and the copies of records while an agent worked.
+    """Changes of plan, configuration and copies of records while an agent worked.
 
     ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
     ``stale`` are the copies that were changed or removed; they are written again.
@@ -77,7 +77,7 @@ def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
 
 @contextlib.contextmanager
 def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
-    """Hold the store lock to save what a run came to, with what its agent did beside its work.
+    """Hold the store lock to save the end of a run, with its agent's other changes.
 
     The copy of the plan is left until the record is saved. Raises UnusableError when git's configuration
     cannot be read.
@@ -93,13 +93,13 @@ def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
 
 
 def remember_config(workspace: Workspace) -> None:
-    """Keep what the configuration is before an agent works, unless it is kept for another at work."""
+    """Store the configuration before an agent works, unless another one is at work."""
     if not workspace.store.at_work or not workspace.paths.known_config.exists():
         _save(workspace, _observe(workspace))
 
 
 def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
-    """Name what differs from what was kept before the agent worked, and whether it is looser."""
+    """Name the differences from the stored configuration, and whether it protects less now."""
     before = _load(workspace)
     if before is None:
         return (), False
@@ -200,7 +200,7 @@ def _save(workspace: Workspace, observed: _Observed) -> None:
 
 
 def _load(workspace: Workspace) -> _Observed | None:
-    """Return what was saved; None if no agent works or this program did not write the file."""
+    """Return the stored configuration; None if no agent works or another program wrote the file."""
     try:
         content = json.loads(workspace.paths.known_config.read_bytes())
         given = tuple(
@@ -212,7 +212,7 @@ def _load(workspace: Workspace) -> _Observed | None:
 
 
 def watch_agent(workspace: Workspace, transaction: Transaction, run: Run) -> None:
-    """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
+    """Back the plan up, to compare it after this run's agent, unless another one is at work."""
     workspace.store.at_work.add(run.id)
     if not transaction.has_plan_backup:
         transaction.backup_plan()
@@ -246,7 +246,7 @@ def _check_plan(
 
 
 def settle_plan(transaction: Transaction) -> None:
-    """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
+    """Drop the backup of the plan of a closed run; if the plan file is gone, restore it first.
 
     For when no agent works: a crash just after a record was closed leaves such a copy behind.
     """
@@ -258,7 +258,7 @@ def settle_plan(transaction: Transaction) -> None:
 
 
 def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
-    """Let the hook note who commits what from now on; a run does not fail for want of that."""
+    """Have the hook note commits from now on; if that fails, warn and go on."""
     try:
         mark_active(workspace.repo)
     except OSError as error:

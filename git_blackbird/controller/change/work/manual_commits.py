@@ -105,7 +105,7 @@ def record_commit(
 def _no_longer_named(
     workspace: Workspace, transaction: Transaction, commit: Commit, replaced: str | None
 ) -> Iterator[str]:
-    """Say which tasks were done by the commit that this one replaces, and are not named by it any more."""
+    """Name the tasks that the replaced commit did and this one no longer names."""
     before = read_commits(workspace.repo, [replaced] if replaced else []).get(replaced or "")
     if before is None or replaced is None:
         return
@@ -194,7 +194,7 @@ def _line(recorded: RecordedCommit, work: ManualCommit) -> str:
     return f"{text}; to decide: {command}"
 
 
-# Who commits should not notice it.
+# The committing person should not notice it.
 _HOOK_PATIENCE_SECONDS = 0.5
 _LATER = "the next `git blackbird execute`, or a decision, records it"
 

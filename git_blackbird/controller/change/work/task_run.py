@@ -84,7 +84,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
 
 
 def _name_other_agent(context: RunContext, order: Instruction) -> None:
-    # Its rights and its knowledge differ.
+    # The rights and the knowledge of its agent differ.
     name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
     if order.resumes is not None or newest is None or newest.provider in {"", name}:
         return
@@ -95,7 +95,7 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
 
 
 def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
-    """Name each path that is not in a snapshot, unless it is among those that are ``named`` already."""
+    """Name each path left out of a snapshot, unless it is ``named`` already."""
     for skipped in left_out:
         if skipped.path not in named:
             named.add(skipped.path)
@@ -226,7 +226,7 @@ class StaleTaskError(RequestError):
 
 
 def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse to start an agent on a task that a commit of a person's did, and that is not recorded yet.
+    """Refuse to start a task that a person's commit did, as long as the commit is not recorded.
 
     Raises StaleTaskError, GitError.
     """

@@ -78,7 +78,7 @@ class _Check:
     async def run(self, pair: Trees) -> CheckResult | None:
         """Return the verdict on the head of a change; None when it was interrupted.
 
-        Where the head fails, so may the base: then it is not the task that broke it.
+        If the base fails as well, the task did not break it.
         """
         result = await self._verdict(pair.head, "head")
         if result is None or result.outcome is not CheckOutcome.FAILED or pair.is_empty:
@@ -127,7 +127,7 @@ class _Check:
             await run_in_thread(
                 lambda: check_out_whole(workspace.repo, tree, checkout, timeout_seconds=seconds)
             )
-            # The folder for temporary files may lie in a repository, which is none of the check's.
+            # The folder for temporary files may lie in a repository, which the check must not find.
             apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
             what = f"the check of {run.task_id}"
             setup = engine.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
@@ -148,19 +148,19 @@ class _Check:
         return None if ended.cause is ExitCause.INTERRUPTED else _judge(command, ended)
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:
-        """Return where output is kept: that about the base, which is not the task's, not for long."""
+        """Return the path of the log; that of a check of the base is temporary."""
         log = self.engine.workspace.paths.check_log(self.of_run.task_id, self.of_run.id, stream)
         return log if which == "head" else folder / f"base.{stream}"
 
 
 def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
-    """Return what the files of a check are prepared with, which a verdict depends on."""
+    """Return the preparation of the files of a check; a verdict depends on it."""
     config = workspace.config.worktree
     return tuple(filter(None, (*config.copy_files, config.setup))) or None
 
 
 def _judge(command: UserCommand, ended: ProcessResult) -> CheckResult:
-    """Say what the end of a check means; what did not run to its end says nothing."""
+    """Return the outcome of a check; one that did not run to its end is broken."""
     reason = command.why_broken(ended)
     outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED
     return CheckResult(

@@ -68,7 +68,7 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
 
 
 def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
-    """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
+    """Return the event for a change of the run made elsewhere meanwhile; None without one."""
     if run.is_pending:
         # What was shown is not what would be approved.
         text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"

@@ -59,7 +59,7 @@ _TRIES = 5
 async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
     """Merge the change with the user's worktree, check that, and write it; else send it back or ask.
 
-    Raises UnusableError where the system refuses it, or the worktree changes all the time.
+    Raises UnusableError if the system refuses a file or the worktree keeps changing.
     """
     workspace, run = engine.workspace, action.run
     try:
@@ -111,13 +111,13 @@ async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState)
 
 
 def _clear_away(engine: Engine, run: Run) -> None:
-    """Remove the worktree of a landed change, which takes its time where there are many files."""
+    """Remove the worktree of a landed change in the background: many files take long."""
     if run.landing is LandingState.LANDED:
         engine.beside(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
 
 
 async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
-    """Return what the user's check says of the merged files; None where there is nothing to be said."""
+    """Return the verdict of the user's check on the merged files; None if there is none."""
     is_mergeable = not landing.merge.conflicts and not landing.left
     is_worth = bool(engine.workspace.check_command) and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:

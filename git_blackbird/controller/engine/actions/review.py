@@ -38,7 +38,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         return None
     contexts = engine.contexts_of_reviewers()
     await engine.require_consent(*contexts.values(), as_reviewer=True)
-    # They look at the change where it was made.
+    # They work where the change was made.
     opened = await run_in_thread(lambda: open_place(workspace, task.id, run))
     place = opened.workspace
     for text in opened.said:

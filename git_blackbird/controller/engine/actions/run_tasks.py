@@ -44,7 +44,7 @@ from git_blackbird.storage.locks import TaskLockedError
 
 
 async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Stop | None:
-    """Start a task; one that changed since the turn began is named and left to the next turn.
+    """Start a task; one that changed meanwhile is named and left to the next turn.
 
     One that has begun in another worktree is named and passed over, unless this call is about it alone.
     """
