@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CONNECT_SECONDS = 30.0
-# What takes longer is told.
+# Work that takes longer is named.
 _QUIET_SECONDS = 2.0
 _DASHBOARD_SECONDS = 2.0
 _DASHBOARD_BYTES = 1000

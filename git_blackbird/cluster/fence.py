@@ -35,7 +35,7 @@ def claim(workspace: Workspace, remote: str, run_id: str, who: str) -> str:
 
 
 def owner(workspace: Workspace, remote: str, run_id: str) -> str | None:
-    """Return the worker that has a run, or ``HOME``; None while nobody has. Raises GitError."""
+    """Return the worker that owns a run, or ``HOME``; None while nobody does. Raises GitError."""
     ref = RunRefs.of(run_id).fence
     if ref not in list_refs(workspace.repo, remote, ref):
         return None

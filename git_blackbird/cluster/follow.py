@@ -202,7 +202,7 @@ class _Follower:
             end = await self._look_for_end()
             if end is not None or self._unreadable is not None:
                 return end
-            # While the remote is away nobody knows who has the run.
+            # While the remote is away, the owner of the run is unknown.
             if self._remote_fault is None and await self._is_nobodys():
                 if not await self._is_ordered_again():
                     return None

@@ -1,4 +1,4 @@
-"""Ordering a run: its files are sent to the remote, and Dask chooses who makes it."""
+"""Order a run: send its files to the remote, and let Dask choose the worker."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -66,7 +66,7 @@ def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any
 
 
 def _settings_for_another(workspace: Workspace) -> Iterator[tuple[str, Value | None]]:
-    """Yield what is set, but for the programs and places of this machine."""
+    """Yield the settings, except programs and places of this machine."""
     for name, setting in workspace.settings.applied.items():
         if setting.layer is not Layer.DEFAULT and setting.key.rules.own != "machine":
             yield name, setting.value

@@ -255,7 +255,7 @@ async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
 def fault_of_remote(error: GitError) -> str:
     """Describe what is wrong with a remote, in the same words for the same fault."""
     what = "refuses what this run sends" if b"rejected]" in error.stderr else "does not answer"
-    # What git adds to the remote's own words names a commit, another one each time.
+    # The text that git adds to the remote's own names another commit each time.
     return f"the remote {what}, trying again: {error.message.partition('; To ')[0]}"
 
 
@@ -275,7 +275,7 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     tree, parents = commit_parts(repo, order.base)
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo
-    # What an earlier run left there is on the remote; nobody else works there.
+    # Files of an earlier run are on the remote; no other run works there.
     if linked is not None and (is_cut_off(linked) or not _is_brought_to(workspace, linked, tree)):
         remove_worktree(repo, linked)
         linked = None

@@ -91,7 +91,7 @@ async def _take_up(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
     )
     if child.has_ended:
-        # What cannot be removed now is said at the end of the call, and tried again by each later one.
+        # A failure is reported at the end of the call, and each later call tries again.
         with contextlib.suppress(GitError):
             await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
     seconds = seconds_between(closed.started_at, closed.completed_at or "")

@@ -28,7 +28,7 @@ AGENT = "agent"
 # In the environment of a worker that ends with the call that started it, whose pipe is its standard input.
 WITH_PARENT = "BLACKBIRD_WORKER_OF_CALL"
 _AGAIN_SECONDS = 2.0
-# What Dask's scheduler says while it takes a worker of the same name for connected.
+# The error of Dask's scheduler while it believes that a worker of this name is connected.
 _TAKEN = "name taken"
 _STOPPING_SECONDS = 60.0
 _LEAVING_SECONDS = 10.0
@@ -118,7 +118,7 @@ class Host:
         if kind == "note":
             self.say(f"run {run_id}: {data.decode(errors='replace')}")
         if self.worker is not None:
-            # While the scheduler is away nobody listens; the end has all of it.
+            # While the scheduler is away nobody listens; the end of the run has all output.
             with contextlib.suppress(Exception):
                 self.worker.log_event(topic_of(run_id), {"kind": kind, "data": data})
 
@@ -216,9 +216,9 @@ def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, Pro
 
 
 def _agent_text(name: str, agent: ProbeResult) -> str:
-    """Say which version of an agent there is and how it is logged in, or why it cannot start.
+    """Describe the version and login of an agent, or why it cannot start.
 
-    What it may do is said by the settings of whoever orders a run.
+    Its rights come with the settings of each order.
     """
     facts = (agent.login, *agent.remarks) if agent.blocked_reason is None else (agent.blocked_reason,)
     return f"{' '.join(filter(None, (name, agent.version)))}: {'; '.join(filter(None, facts)) or 'can start'}"

@@ -73,7 +73,7 @@ def _between(
 
 
 def _beside(runs: Sequence[Run]) -> Summary:
-    """Return what was done to HEAD during several runs, oldest first, and by these runs to submodules."""
+    """Return the moves of HEAD during several runs, oldest first, and their changes of submodules."""
     summaries = [run.review_summary for run in runs if run.review_summary is not None]
     moves = [move for summary in summaries for move in summary.outside]
     joined: dict[str, SubmoduleChange] = {}

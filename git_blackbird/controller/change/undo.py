@@ -122,7 +122,7 @@ def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
 
 
 def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
-    """Complete what was interrupted of an undo or a redo; needs the controller lock.
+    """Complete an interrupted undo or redo; needs the controller lock.
 
     Raises as ``undo_task`` does.
     """
@@ -159,7 +159,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
     if not runs and marked and (marked.undo_left or marked.undo_uncommitted or marked.undo_begun):
-        # What was in the way may be gone, or it is half brought back.
+        # The obstacle may be gone, or the change is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
         next_step = "`git blackbird runs` shows what tasks changed"
@@ -205,7 +205,7 @@ class _Undo:
         self._require_some(merged, now)
         pair = self._pair(Trees(now, merged.tree), merged.left)
         if not self.is_redo:
-            # What is in the worktree now, and what it is to be, stays reachable, whatever comes.
+            # The trees before and after stay reachable, whatever happens.
             save_run_ref(repo, self._marked.id, *pair, purpose="undo")
         self._mark_begun()
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
@@ -350,9 +350,9 @@ class _Undo:
         return any(commit_of_run(repo, run.id, began) for run in self.runs)
 
     def _record(self, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
-        """Note it on the record. What could not be brought back in full counts as taken back still.
+        """Record the result. A change that was not brought back in full still counts as taken back.
 
-        Where a file could not be written it stays begun, as after a crash.
+        If a file could not be written, the undo stays begun, as after a crash.
         """
         is_back = self.is_redo and not left and not commit.is_refused
         made = self._marked.undo_commit if self.is_redo else commit.oid or self._marked.undo_commit

@@ -38,7 +38,7 @@ LAYERS = {Scope.LOCAL: Layer.GIT_LOCAL, Scope.PROJECT: Layer.PROJECT, Scope.GLOB
 
 @dataclass(frozen=True)
 class ConfigChange:
-    """What was written and where; ``overruled_by`` is the setting that counts instead, if one does."""
+    """A written value and its place; ``overruled_by`` is the setting that counts instead, if any."""
 
     key: str
     value: Value | None
@@ -205,7 +205,7 @@ class ConfigWatch:
     def remember(self, workspace: Workspace) -> None:
         """Remember that a workspace has just been opened.
 
-        What was written in these moments might be in it or not: until it is older, everything may differ.
+        A file written at about that time may or may not be in it: until it is older, everything may differ.
         Raises UnusableError when a file of git's cannot be read.
         """
         paths = workspace.paths

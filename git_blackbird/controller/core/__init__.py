@@ -1,1 +1,1 @@
-"""What every part of the controller needs: the opened worktree, the seams, locks, derived statuses."""
+"""The base of the controller: the opened worktree, its environment, locks, derived statuses."""

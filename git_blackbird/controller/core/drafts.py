@@ -42,7 +42,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """What was written."""
+        """The text of the draft."""
         return self._text
 
     @text.setter
@@ -80,7 +80,7 @@ class Draft:
         self.save()
 
     def refresh(self) -> None:
-        """Load what another process wrote meanwhile, unless something here is not saved yet."""
+        """Load the text that another process saved, unless something here is not saved yet."""
         if self._timer is None and self.fault is None:
             self._text = self._saved = self._file.load()
 
@@ -161,9 +161,9 @@ class Drafts:
         self._drafts: dict[tuple[TaskId, str], Draft] = {}
 
     def message(self, task_id: TaskId) -> Draft:
-        """Return what is written to a task's agent, as a change request or a message, less what a record has.
+        """Return the draft to a task's agent, a change request or a message, without recorded parts.
 
-        A request for which it is too late goes on as a message.
+        A request that is too late becomes a message.
         """
         draft = self._open(task_id, _MESSAGE)
         while draft.text and _is_recorded(self._workspace, task_id, draft.text):
@@ -172,7 +172,7 @@ class Drafts:
         return draft
 
     def answer(self, task_id: TaskId, question: Question) -> Draft:
-        """Return what is written to answer a question of a task's latest run, and of that one only."""
+        """Return the draft of an answer to a question of a task's latest run, and of that run only."""
         run = self._workspace.store.records.history(task_id).latest
         digest = sha256(f"{question.id}\0{question.prompt}".encode(errors="replace")).hexdigest()
         return self._open(task_id, f"{_answers_to(run)}{digest[:16]}")
@@ -243,7 +243,7 @@ def write_message(workspace: Workspace, task_id: TaskId) -> str:
 
 
 def drop_arrived(workspace: Workspace) -> None:
-    """Remove the drafts that have been recorded, and answers that nobody waits for.
+    """Remove drafts that have been recorded, and answers to closed questions.
 
     One that cannot be removed stays.
     """

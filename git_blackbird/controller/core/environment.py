@@ -30,7 +30,7 @@ class Environment(NamedTuple):
 
     @property
     def user_cache(self) -> Path:
-        """The folder of the user for what belongs to no repository and may be lost. Raises UnusableError."""
+        """The user's cache folder, for files that belong to no repository. Raises UnusableError."""
         given = self.environ.get("XDG_CACHE_HOME", "")
         above = Path(given) if given.startswith("/") else Path(self.environ.get("HOME", ""), ".cache")
         if not above.is_absolute():
@@ -38,7 +38,7 @@ class Environment(NamedTuple):
         return above / "git-blackbird"
 
     def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
+        """Refuse an action of a person to an agent. Raises RequestError."""
         if self.is_agent:
             raise RequestError(
                 f"an agent may not {what}: agents do not judge themselves",
@@ -62,7 +62,7 @@ def system_environment() -> Environment:
         ) from error
 
     def random_bits(count: int) -> int:
-        # What `secrets` does, without all that it loads.
+        # As `secrets` does, without loading its imports.
         return int.from_bytes(os.urandom(-(-count // 8))) & ((1 << count) - 1)
 
     return Environment(dict(os.environ), cwd, time.time_ns, random_bits)

@@ -36,7 +36,7 @@ def processes_at_work(paths: Paths, run: Run) -> list[int]:
 
 
 def is_foreign_copy(paths: Paths, run: Run) -> bool:
-    """Whether a record came here with a copy of its worktree: what works for it works there, not here."""
+    """Whether a record came with a copy of its worktree: its processes work in the original."""
     if run.repo_root is None:
         return False
     try:

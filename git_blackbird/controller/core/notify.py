@@ -107,7 +107,7 @@ class NotifyingUI:
             return await self._ui.decide(checkpoint)
 
     def end(self, stop: Stop, state: PlanState) -> None:
-        """Notify about what the call left open, and report a failed command."""
+        """Notify of what the call left open, and report a failed command."""
         if self._command and stop.reason not in _ALREADY_NOTIFIED:
             if stop.reason is StopReason.COMPLETED:
                 self._notify_waiting(state)

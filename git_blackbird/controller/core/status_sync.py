@@ -1,4 +1,4 @@
-"""Deriving the plan's statuses from the records and saving what differs."""
+"""Derive the plan's statuses from the records, and save the differences."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -123,7 +123,7 @@ def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[
 def supersede_runs(
     workspace: Workspace, transaction: Transaction, task_id: TaskId, by: str
 ) -> tuple[Run, ...]:
-    """Mark every run of a task that still counts, but for the run ``by``; return them as they were.
+    """Supersede every run of a task that still counts, except the run ``by``; return them as they were.
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """

@@ -34,7 +34,7 @@ from git_blackbird.storage.store import Store, Transaction
 
 @dataclass(frozen=True)
 class Workspace:
-    """What every command works on."""
+    """The worktree, state and settings that every command works on."""
 
     environment: Environment
     repo: Repository
@@ -98,7 +98,7 @@ class Workspace:
         return replace(self, repo=linked)
 
     def worktree_of(self, run: Run) -> str | None:
-        """Return where the worktree of its own is that a run worked in: somebody may have moved it since."""
+        """Return the present path of a run's own worktree, which may have been moved."""
         if run.worktree is None or os.path.lexists(run.worktree):
             return run.worktree
         from git_blackbird.git.worktree.linked import find_task_worktree  # rarely needed
@@ -221,7 +221,7 @@ def _require_no_task(repo: Repository) -> None:
 def read_layers(
     environment: Environment, repo: Repository, paths: Paths
 ) -> tuple[list[RawSetting], list[ConfigProblem]]:
-    """Read what all layers but flags say, and what is wrong with files as wholes.
+    """Read all layers but flags, and the faults of whole files.
 
     Raises GitError when git's cannot be read.
     """

@@ -241,7 +241,7 @@ def _answer(
     task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
 ) -> Instruction | AskQuestions:
     questions, given, message = questions_of(run), request.answers, request.message
-    # What was answered before, to a session that was refused then.
+    # Answers that were given before, to a session that refused to go on.
     known = {answer.id: answer for answer in owed.select(sent=False).answers}
     if not given and message is None and known.keys() >= {question.id for question in questions}:
         asked = tuple(known[question.id] for question in questions)

@@ -1,4 +1,4 @@
-"""What an execute would do if every task succeeded and every review passed."""
+"""Forecast an execute in which every task succeeds and every review passes."""
 
 import heapq
 from collections.abc import Iterator, Sequence

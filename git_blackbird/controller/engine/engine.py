@@ -1,4 +1,4 @@
-"""What the handlers of the next actions share: the call's scope, and starting and interrupting runs."""
+"""The engine shared by the handlers of actions: the call's scope, starting and interrupting runs."""
 
 import asyncio
 import contextlib
@@ -231,7 +231,7 @@ class Engine:
         )
 
     def _placed(self, agent: Agent, instruction: Instruction) -> tuple[RunContext, Instruction]:
-        """Return the context of a run on a task, where it is to work, and what its agent is told there."""
+        """Return the context of a run on a task, at its place, and the note for its agent."""
         resumed, now = instruction.resumes, self.workspace.environment.timestamp()
         since, brought = (None, None) if resumed is None else (based_at(resumed), brought_at(resumed))
         place = open_place(self.workspace, instruction.task.id, instruction.resumes)

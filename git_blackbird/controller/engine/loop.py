@@ -213,7 +213,7 @@ class Loop:
     def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
         """Return the action that completes an interrupted landing or undo, if there is one.
 
-        Raises RequestError for what is of no task of the plan.
+        Raises RequestError for a task that has left the plan.
         """
         require_planned(state)
         action, state = self._holding(state, self._engine.scope)
@@ -251,15 +251,15 @@ class Loop:
         return first if is_over and isinstance(first[0], LandChange) else (action, state)
 
     def _is_left_to_people(self, action: NextAction) -> bool:
-        """Whether nothing but a person goes on; several jobs ask one beside what else there is."""
+        """Whether only a person can go on; with several jobs, people are asked beside other work."""
         is_asked = isinstance(action, PendingDecision | AskQuestions | AskPaused)
         is_last = isinstance(action, Idle | ParentReviewRequired)
         return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
 
     def _holding(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
-        """Return the next action that holds with every record of its task, and the state with these.
+        """Return the next action, confirmed with every record of its task, and the state with these.
 
-        What needs an agent that refuses every task is none.
+        An action of an agent that refuses every task is left out.
         """
         stopped = self._engine.empty_starts.stopped
         action = next_action(state, scope)

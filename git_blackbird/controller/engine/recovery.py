@@ -50,7 +50,7 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
 def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
-    """Close runs whose process is gone and stop orphans, then look again; needs the controller lock.
+    """Close runs whose process is gone, stop orphans, derive statuses; needs the controller lock.
 
     ``scope`` is what the call does afterwards. Return the state after that.
     """
@@ -203,7 +203,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 
 
 def read_log(workspace: Workspace, run: Run) -> AgentResult:
-    """Read what a run's saved output says, as it would have been read live."""
+    """Parse a run's saved output, as it would have been parsed live."""
     try:
         agent = find_agent_for_run(workspace, run)
     except RequestError:

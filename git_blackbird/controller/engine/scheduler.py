@@ -46,7 +46,7 @@ Look = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
 _AgentPlace = tuple[str, str | None]
 
-# What an action holds: one of the agents, the attention of the person, the user's own worktree.
+# Resources that an action holds: an agent, the person's attention, the user's own worktree.
 _AGENT, _PERSON, _WORKTREE = "agent", "person", "worktree"
 _OPEN = frozenset({StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
 
@@ -78,7 +78,7 @@ class Scheduler:
         self._jobs: dict[asyncio.Task[Stop | None], _Job] = {}
         self._left: dict[TaskId, Stop] = {}
         self._faults: dict[TaskId, BlackbirdError] = {}
-        # Stops of tasks whose agent cannot work now, and these agents: what needs others goes on.
+        # Stops of tasks whose agent cannot work now, and these agents: tasks of others go on.
         self._unavailable: dict[TaskId, Stop] = {}
         self._gone: set[_AgentPlace] = set()
         self._stops: list[Stop] = []
@@ -94,7 +94,7 @@ class Scheduler:
                 if self._jobs:
                     await self._wait()
                 self._collect()
-                # What an interrupt leaves is looked at once all have ended.
+                # After an interrupt the state is read once all have ended.
                 state = await self._look(replace(self._engine.scope, busy=self._busy)) or state
         finally:
             # An unexpected error: pause the running agents.
@@ -144,7 +144,7 @@ class Scheduler:
         scope, config = self._engine.scope, self._engine.workspace.config.execution
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
-        # What starts would begin with half a change.
+        # A new start would begin with half of a change.
         chosen = frozenset({model_of(chosen_agent(self._engine.workspace))})
         may_begin = self._has_room(frozenset({_AGENT})) and self._may_begin(chosen)
         if pending >= most or state.begun or not may_begin:

@@ -171,7 +171,7 @@ def go_on_command(run: Run) -> str:
 
 
 def refused_session_text(run: Run) -> str:
-    """Say that a session cannot be continued."""
+    """Describe a session that cannot be continued."""
     return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 

@@ -16,7 +16,7 @@ _SECOND = 1_000_000_000
 
 
 def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -> None:
-    """Bring a task's worktree to what its change and the user's worktree ``base`` make together.
+    """Bring a task's worktree to the merge of its change with the user's worktree ``base``.
 
     Files that somebody edited since the run stay as they are. HEAD comes last, so that it can be repeated.
     Raises SnapshotError, WriteBackError, GitError.

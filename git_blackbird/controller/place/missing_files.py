@@ -15,11 +15,11 @@ from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import quoted_for_git
 from git_blackbird.storage.files import load_beginning, write_private
 
-# What other tools read for the same purpose. A clone brings it, so that it is offered, and not acted on.
+# Read by other tools for the same purpose. A clone brings it, so it is offered, not acted on.
 _INCLUDE_NAME = ".worktreeinclude"
 _INCLUDE_BYTES = 2000
 _MOST, _MOST_CHARACTERS = 6, 200
-# What tools make again by themselves, or what only editors and systems leave.
+# Made again by tools, or left by editors and systems.
 _MADE_AGAIN = re.compile(
     r".*cache.*|dist|build|target|out|coverage|htmlcov|\.coverage|\.tox|\.nox|\.next|\.nuxt|\.gradle"
     r"|\.idea|\.vscode|\.DS_Store|.*\.(?:egg-info|py[co]|o|log|tmp|sw[op])|.*~",
@@ -52,7 +52,7 @@ def _way_out(workspace: Workspace, patterns: Sequence[str]) -> str:
 
 
 def _grouped(names: Iterable[str]) -> dict[str, str]:
-    """Return what is worth a copy, with the pattern for it: one for all folders and files of one name."""
+    """Return the files worth copying, with their patterns: one for all folders and files of a name."""
     paths = (PurePosixPath(name) for name in names if _is_plain(name))
     places: dict[str, list[PurePosixPath]] = {}
     for path in paths:

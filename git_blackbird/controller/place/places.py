@@ -24,7 +24,7 @@ from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunSta
 
 
 class PlaceState(StrEnum):
-    """What is going on in the worktree of a task."""
+    """The state of the worktree of a task."""
 
     AT_WORK = "at_work"
     DECISION = "waits_for_decision"
@@ -39,7 +39,7 @@ class PlaceState(StrEnum):
 
     @property
     def words(self) -> str:
-        """The same for people."""
+        """The state in words for people."""
         return self.value.replace("_", " ")
 
 
@@ -87,7 +87,7 @@ def find_place(workspace: Workspace, task_id: str) -> PlaceOfTask:
 
 
 def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
-    """Remove the worktrees that are done with, once references keep what is in them; say what stays and why.
+    """Remove finished worktrees, once references hold their files; return which stay and why.
 
     Raises LockedError while another command runs agents: it may be about to work in one.
     """
@@ -126,7 +126,7 @@ def _lost(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
 
 
 def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
-    """Let git forget a worktree whose folder is gone; say why it cannot."""
+    """Make git forget a worktree whose folder is gone; return why not if that fails."""
     try:
         forget(workspace, linked)
     except BlackbirdError as error:
@@ -158,7 +158,7 @@ def _last_run(history: History, place: TaskWorktree) -> Run | None:
 
 
 def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceState:
-    """Say what is going on in a worktree by the last run there."""
+    """Return the state of a worktree by the last run there."""
     if run is None:
         return PlaceState.NOT_STARTED if is_planned else PlaceState.GIVEN_UP
     requested = run.decision_state is DecisionState.CHANGES_REQUESTED
@@ -190,7 +190,7 @@ def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> s
 
 
 def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
-    """Remove a worktree that is done with; say why one stays."""
+    """Remove a finished worktree; return why if it stays."""
     if (reason := _why_needed(place)) is not None:
         return Pruned(place, reason)
     try:

@@ -36,7 +36,7 @@ class Slot(NamedTuple):
 
 
 class Slots:
-    """The slots of one call: the lowest free number, and ports that nobody uses."""
+    """The slots of one call: each the lowest free number, with unused ports."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

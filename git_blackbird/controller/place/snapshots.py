@@ -83,7 +83,7 @@ class OwnChange(NamedTuple):
 
 
 def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> OwnChange:
-    """Take out of the trees of a run in place what was committed meanwhile, and not by the run.
+    """Remove commits of others from the trees of a run in place.
 
     ``log_end`` is the size of git's log of HEAD when the later tree was taken. Raises UnusableError, OSError.
     """

@@ -17,7 +17,7 @@ from git_blackbird.model.run.summary import Trees
 
 
 class _Brought(NamedTuple):
-    """A change, the user's worktree that it was merged with, and what git made of both."""
+    """A change, the user's worktree that it was merged with, and git's merge of both."""
 
     change: Trees
     now: str

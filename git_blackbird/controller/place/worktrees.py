@@ -1,4 +1,4 @@
-"""The worktree of its own in which a task is worked on, until its change has landed."""
+"""The own worktree of a task, from its start until its change has landed."""
 
 import contextlib
 import os
@@ -95,7 +95,7 @@ def worktrees_folder(workspace: Workspace) -> Path:
 
 
 def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
-    """Return where an agent is to work on a task: in place, or in a worktree, which is made if need be.
+    """Return the place of work on a task: in place, or a worktree, made if needed.
 
     A session goes on where it was: agents find theirs by the path. What is started anew has a worktree again
     if it had one. Raises GitTooOldError, SnapshotError, RequestError where the place of a worktree is taken,
@@ -153,7 +153,7 @@ def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str
 
 
 def _give_up(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
-    """Remove the worktree of a task that starts anew, or whose change has landed, if there is one.
+    """Remove the worktree of a task that starts again or whose change has landed, if there is one.
 
     Return notices about it.
     """
@@ -197,7 +197,7 @@ def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
 
 
 def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
-    """Add the worktree of a task, and forget the ones before whose folders are gone."""
+    """Add the worktree of a task, and forget earlier ones whose folders are gone."""
     for lost in lost_worktrees(workspace.repo):
         if lost.task_id == task_id:
             forget(workspace, lost.repo)
@@ -205,7 +205,7 @@ def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
 
 
 class _BaseSnapshots:
-    """Snapshots of the user's worktree for tasks that begin at the same time, which share one."""
+    """Snapshots of the user's worktree, shared by tasks that begin at the same time."""
 
     def __init__(self) -> None:
         self._taking = threading.Lock()

@@ -143,7 +143,7 @@ class EditSession:
                 return result
 
     def _text_from_editor(self) -> str:
-        """Return what the editor left; what is not worth keeping is removed with the error that says so."""
+        """Return the edited text; on an error, remove a draft that is not worth keeping."""
         code = edit_file(self._workspace.repo, self._editor, self._draft)
         text = _load(self._draft)
         untouched = text == self._offer.text
@@ -188,7 +188,7 @@ def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
 
 
 def _offered_again(about: str, offer: FormState, text: str, fault: RequestError) -> FormState:
-    """Put what is wrong on top of the text; after a conflict, of both people's changes together."""
+    """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
     if isinstance(fault, FieldConflictError):
         form = with_faults(render_form(about, fault.merged), list(_conflicts(fault)))
         return FormState(form, fault.theirs, fault)

@@ -25,7 +25,7 @@ def edit_line(result: EditResult) -> str:
 
 
 def moved_task_lines(result: MoveResult) -> Iterator[str]:
-    """Say what a move led to."""
+    """Describe the consequences of a move."""
     yield f"moved {result.task_id}" if result.is_changed else f"{result.task_id} is already there"
     yield from _followed_lines(result.followed)
     if result.not_undone:
@@ -36,7 +36,7 @@ def moved_task_lines(result: MoveResult) -> Iterator[str]:
 
 
 def deletion_lines(result: DeleteResult) -> Iterator[str]:
-    """Say what a deletion took along, or would."""
+    """Describe the consequences of a deletion."""
     would = result.is_dry_run
     first, *others = result.task_ids
     if not would:

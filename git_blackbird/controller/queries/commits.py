@@ -71,7 +71,7 @@ def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
 def _instead(
     workspace: Workspace, named: tuple[CommitSource, ...], runs: Iterable[Run]
 ) -> tuple[RunCommit, ...]:
-    """Return what the runs list that the trailers name, or, where they name none, those a person made."""
+    """Return the commits listed by the runs that the trailers name, else by manual runs."""
     told = {maker.run_id for maker in named}
     by_hand = {maker.task_id for maker in named if maker.run_id is None}
     return commits_of(

@@ -108,7 +108,7 @@ def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
 
 
 class SavedOutput(NamedTuple):
-    """What is kept of one stream: so many bytes, in pieces, and how many were not kept."""
+    """The kept part of a stream: its size, its pieces, and how many bytes were not kept."""
 
     name: str
     size: int
@@ -117,7 +117,7 @@ class SavedOutput(NamedTuple):
 
 
 def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
-    """Open the saved streams of a run; where there is no log, what the record itself has of them."""
+    """Open the saved streams of a run; without a log, those parts that the record has."""
     logs, outputs = log_places(workspace, run), []
     for name in STREAMS:
         missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
@@ -131,7 +131,7 @@ def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
 
 
 class FollowedOutput:
-    """What a run prints, by stream; it begins with the end of what was printed before."""
+    """The output of a run by stream, from the end of the earlier output on."""
 
     def __init__(self, workspace: Workspace, run: Run) -> None:
         paths = workspace.paths
@@ -140,19 +140,19 @@ class FollowedOutput:
         ]
 
     def arrived(self) -> Iterator[tuple[str, bytes]]:
-        """Return what was printed since the last piece that was given; waits for nothing."""
+        """Return the output since the last piece that was returned, without waiting."""
         for name, stream in self._streams:
             for piece in stream.pieces():
                 yield name, piece
 
 
 def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
-    """Return what a live run prints until its record is closed or nobody is left to close it."""
+    """Yield the output of a live run until its record is closed or nobody is left to close it."""
     return until_closed(workspace, run, FollowedOutput(workspace, run).arrived)
 
 
 def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[Piece]]) -> Iterator[Piece]:
-    """Return what arrives of a run until its record is closed or nobody is left to close it."""
+    """Yield pieces of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
         over = not is_at_work(workspace, run)

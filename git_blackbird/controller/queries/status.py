@@ -263,7 +263,7 @@ def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> 
 
 
 def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
-    """Return the ready tasks that an unusable record stops, theirs or one of what they build on."""
+    """Return the ready tasks stopped by an unusable record, of their own or of a dependency."""
     if not state.unreadable:
         return NONE_STOPPED
     leaves = state.plan.leaves()

@@ -58,7 +58,7 @@ class FollowedSteps:
         self._stream = LogReader(workspace.paths.logs(run.task_id, run.id, "stdout"), tail=_TAIL_BYTES)
 
     def earlier(self) -> EarlierSteps:
-        """Read what was printed up to now, of a large output the last part."""
+        """Read the steps up to now, of a large output only the last part."""
         last: deque[Progress] = deque(maxlen=MAX_EARLIER)
         count = 0
         left = self._stream.size - self._stream.passed_over
@@ -70,12 +70,12 @@ class FollowedSteps:
         return EarlierSteps(tuple(last), count - len(last), is_whole=not self._stream.passed_over)
 
     def live(self) -> Iterator[Progress]:
-        """Return what is done from now on, until the run's record is closed or nobody is left to close it."""
+        """Yield steps from now on, until the run's record is closed or nobody is left to close it."""
         yield from until_closed(self._workspace, self._run, self.arrived)
         yield from self.last()
 
     def arrived(self) -> Iterator[Progress]:
-        """Return what was done since the last step that was given; waits for nothing."""
+        """Return the steps since the last one that was returned, without waiting."""
         for data in self._stream.pieces():
             yield from map(self._honest, self._reader.feed(data))
 

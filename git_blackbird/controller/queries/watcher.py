@@ -66,7 +66,7 @@ class WorktreeWatcher:
         self._under_review: tuple[TaskId, ...] = ()
 
     def plan(self) -> Plan:
-        """Return the plan alone, which is there sooner than all records.
+        """Return the plan alone, which is read sooner than all records.
 
         Raises UnusableError when there is none to be read.
         """
@@ -82,7 +82,7 @@ class WorktreeWatcher:
         marks = self._marks()
         if marks == self._seen:
             return None
-        # What is written while it is read leaves other marks, and is seen at the next look.
+        # A write during the read leaves other marks, and is seen at the next look.
         state = self.workspace.store.state(is_gated=self.workspace.reviews_parents, between=between)
         # Reviews of changes are no part of it.
         is_same = not self._under_review and self._shown == (state, marks)

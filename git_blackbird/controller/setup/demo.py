@@ -163,7 +163,7 @@ _CHECK = """\
 
 @dataclass(frozen=True)
 class _Demo:
-    """What a demo's repository begins with: its files, its plan, its settings beside the usual ones."""
+    """The contents of a demo's repository: its files, its plan, its additional settings."""
 
     files: Mapping[str, str]
     tasks: Sequence[NewTask]

@@ -83,7 +83,7 @@ _GOING_ON = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_US
 
 
 class Installed(NamedTuple):
-    """What there is of the program in a repository, in words: what ``remove_all`` takes, and the rest."""
+    """The parts of the program in a repository, in words: those that ``remove_all`` takes, and the rest."""
 
     goes: tuple[str, ...]
     stays: tuple[str, ...]
@@ -155,7 +155,7 @@ def _describe_state(workspace: Workspace, tracked: Iterable[str]) -> str | None:
     text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
     if places := [place.task_id for place in task_worktrees(workspace.repo)]:
         text += f"; worktrees of {_join_ids(places)}"
-    # Nothing brings back what a person wrote.
+    # Text that a person wrote cannot be recovered.
     own = list_own_files(paths, kept)
     return text + (f"; your own among them: {_named(workspace, own)}" if own else "")
 

@@ -351,7 +351,7 @@ def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
 
 
 def recover_approval(workspace: Workspace) -> str | None:
-    """Finish what an approval left that was cut off after its commit; says what was done.
+    """Finish an approval that was cut off after its commit; return a line about it.
 
     Raises UnusableError when it cannot be done now.
     """

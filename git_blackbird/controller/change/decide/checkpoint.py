@@ -54,7 +54,7 @@ _CLEARED = "the reviews approve the change, and this call stops after each task"
 def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Run) -> Checkpoint:
     """Put together what a person needs for the decision on ``run``.
 
-    What cannot be found out is left away and never stops the decision: the summary then says that it is
+    Missing facts are left out and never stop the decision: the summary then says that it is
     minimal.
     """
     runs = workspace.runs_to_decide(state.history(task.id))

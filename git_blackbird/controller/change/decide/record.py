@@ -167,7 +167,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         require_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
-            # Then what the hook and the reviewers found is what is requested.
+            # Then the findings of the hook and the reviewers are the request.
             decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
@@ -210,7 +210,7 @@ def _decided_change(
     """
     history = state.history(run.task_id)
     if run.landing is LandingState.LANDED:
-        # What its approval was to commit, and could not.
+        # The change that its approval could not commit.
         runs: tuple[Run, ...] = ()
         whole, edits = run.change_in_place, None
     else:

@@ -125,7 +125,7 @@ def _gone_on(repo: Repository, begun: Trees, now: str) -> TreeMerge:
 
 
 def additions_in(run: Run, landing: Landing) -> tuple[str, ...]:
-    """Return the paths where a landing has what both sides added."""
+    """Return the paths of a landing at which both sides added lines."""
     merge = landing.merge.both_added
     if run.landing_begun:
         return run.landing_additions
@@ -153,9 +153,9 @@ def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> boo
 
 
 def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
-    """Take the snapshot that failed at the end of a run, and return its record with what it changed.
+    """Take the snapshot that failed at the end of a run, and return the record with the change.
 
-    Who approved the change has not seen it: that is to be decided on again. Raises ChangeGoneError where its
+    Whoever approved has not seen it: it has to be decided on again. Raises ChangeGoneError where its
     worktree is gone, UnusableError where there can be no snapshot now either.
     """
     place = place_of(workspace, run)

@@ -12,7 +12,7 @@ from git_blackbird.model.run.summary import Trees
 def waits_for(workspace: Workspace, state: PlanState, run: Run) -> TaskId | None:
     """Return the task whose turn to land comes before that of a run; None where it is that run's.
 
-    What has begun to land waits for nobody. Raises UnusableError.
+    A landing that has begun does not wait. Raises UnusableError.
     """
     before = () if run.landing_begun else tuple(runs_before(state, run))
     own = _paths(workspace, run) if before else frozenset()

@@ -124,13 +124,13 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
 
 
 def _is_second_try(review: Run) -> bool:
-    """Whether a reviewer that has ended was told of a fault of its answer before."""
+    """Whether an ended review was a second try, told the fault of the first answer."""
     is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
     return is_over and review.context["review"].get("fault") is not None
 
 
 def _got_package(review: Run, package: str) -> bool:
-    """Whether a reviewer judged just what ``package`` says."""
+    """Whether a reviewer judged exactly this ``package``."""
     sent = review.context.get("review")
     if not isinstance(sent, dict) or review.run_type not in SOURCES:
         return False
@@ -262,7 +262,7 @@ def _complete(
             transaction.save_run(annotated)
             return annotated
         if stored.escalated:
-            # That earlier reviews of the same change left it to a person counts no more.
+            # An earlier escalation of the same change no longer counts.
             stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
         stored = stored.with_fields(
             RunFields(

@@ -134,5 +134,5 @@ def reviewed_worktree(context: RunContext, task_id: TaskId, since: str | None) -
 
 
 def changed_text(task_id: TaskId) -> str:
-    """Return the warning that what was reviewed changed meanwhile."""
+    """Return the warning that the reviewed files changed meanwhile."""
     return f"the worktree changed while {task_id} was reviewed"

@@ -51,7 +51,7 @@ def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
     try:
         new = Path(tempfile.mkdtemp(prefix=f"{RUN_FOLDER_PREFIX}new-"))
         (new / _OWNER).write_bytes(os.fsencode(paths.private))
-        # It never has its name without an owner, so that none is in the way for good.
+        # It gets its name only with an owner, so that none is left that nobody may remove.
         new.rename(folder)
     except OSError as error:
         message = f"cannot make {folder}: {error.strerror}"
@@ -284,7 +284,7 @@ def started(start: AgentStart, child: Child) -> RunStarted:
 async def follow_agent(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
-    """Follow an agent to its end, and let people see what it does."""
+    """Follow an agent to its end, and show its progress."""
     run, ui = start.run, context.ui
     is_plain = not context.agent.abilities.prints_events
 

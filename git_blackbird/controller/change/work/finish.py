@@ -183,7 +183,7 @@ def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
 
 
 def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
-    """Return what the record of any run says of how it ended."""
+    """Return the fields about the end of a run, whatever its type."""
     reading, notes = ended.reading, ended.reading.notes
     if ended.leftovers_stopped:
         notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
@@ -275,7 +275,7 @@ def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
 
 
 def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
-    """Take the head snapshot; return with it the size of git's log of HEAD, which says what is in it."""
+    """Take the head snapshot; also return the size of git's log of HEAD, which tells its commits."""
     for _ in range(_TRIES):
         size = log_size(workspace.repo.git_dir)
         after = snapshot(workspace, since=run.base_tree)

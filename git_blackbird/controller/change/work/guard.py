@@ -34,7 +34,7 @@ _ABSENT, _FILE = "absent", "a file"
 
 
 class _Observed(NamedTuple):
-    """The configuration at one moment: all values, and what is at the paths of its files."""
+    """The configuration at one moment: all values, and the kinds of its files."""
 
     given: tuple[RawSetting, ...]
     files: Mapping[str, str]
@@ -55,7 +55,7 @@ class WorkCheck:
     stale: tuple[StaleCopy, ...]
 
     def noted_in(self, fields: RunFields) -> RunFields:
-        """Return the fields of the run's record with what a person should know of it."""
+        """Return the fields of the run's record, with the notes for a person."""
         notes = fields.notes if self.plan_fault is None else (*fields.notes, self.plan_fault)
         notes = (*notes, *self.stale_texts)
         return fields.with_fields(
@@ -275,7 +275,7 @@ def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str
 
 
 def stop_tracking(workspace: Workspace) -> None:
-    """End what ``start_tracking`` began, once the record is closed; there may be nothing to end."""
+    """Stop the hook from noting commits, once the record is closed; also if it never began."""
     try:
         unmark_active(workspace.repo)
     except OSError as error:

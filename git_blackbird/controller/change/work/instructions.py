@@ -73,7 +73,7 @@ class Instruction:
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
     def telling_of(self, others: OtherTasks) -> "Instruction":
-        """Return the instruction with what its agent is told of other tasks, if there are any."""
+        """Return the instruction with a note on the other tasks at work, if there are any."""
         part = others_part(others)
         if not part:
             return self
@@ -170,7 +170,7 @@ _FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", README)
 
 
 class ProjectOverview(NamedTuple):
-    """What a project says of itself; ``is_beginning`` where the file goes on."""
+    """The description of a project by itself; ``is_beginning`` if the file goes on."""
 
     file: str
     text: str

@@ -40,7 +40,7 @@ _SHORT = 10
 
 @dataclass(frozen=True)
 class ManualCommit:
-    """What a person committed; ``replaced`` is the commit whose place an amended one takes."""
+    """A commit by a person; ``replaced`` is the commit that it amends."""
 
     commit: Commit
     replaced: str | None
@@ -93,7 +93,7 @@ def record_commit(
                 noted.append(one)
                 lines.append(_line(one, work))
         lines += _no_longer_named(workspace, transaction, commit, replaced)
-    # Whoever decides need not be the one who committed.
+    # The person who decides may be another than the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
             from git_blackbird.controller.core.notify import calling_for_decision, send_notification

@@ -130,7 +130,7 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
 
 
 def _home_branch(workspace: Workspace, resumed: Run | None) -> str | None:
-    """Return the branch on which a person had a task worked on in a worktree of its own."""
+    """Return the branch of the user's worktree when a task began in a worktree of its own."""
     known = None if resumed is None else resumed.home_branch
     return known or head(workspace.home).branch
 

@@ -60,7 +60,7 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
 async def run_check(engine: Engine, run: Run, pair: Trees, what: str = "") -> CheckResult | None:
     """Return the verdict of the user's check on what a run changed; None when it was interrupted.
 
-    ``what`` is what the later tree is to people: the change of the run's task where it is left out.
+    ``what`` names the later tree for people: by default as the change of the run's task.
     """
     work = _Check(engine, run, engine.workspace.check_command, what or run.task_id).run(pair)
     return await engine.run_agent("stopping the check of", run.task_id, work, "it")

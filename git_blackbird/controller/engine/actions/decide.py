@@ -70,7 +70,7 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
 def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
     """Return the event for a change of the run made elsewhere meanwhile; None without one."""
     if run.is_pending:
-        # What was shown is not what would be approved.
+        # The approval would be of another change than the one shown.
         text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
         return Notice(Level.INFO, text, task_id=run.task_id)
     if run.task_id not in state.plan.tasks:
@@ -97,7 +97,7 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
             engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
         engine.refused_decisions += 1
-        # An endless input of the same answer is not a person.
+        # Endless input of the same answer comes from no person.
         return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(engine, state, run)
     if result.decided is not None:
         engine.ui.notify(result.decided)
@@ -147,7 +147,7 @@ def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
     choices = choices_for(run, was_requested=bool(Change.of(history).requests))
-    # Who takes the first step of a list accepts no failure.
+    # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     restart = task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT")
     is_lost = why_not_resumable(workspace, history, run) is not None

@@ -161,7 +161,7 @@ def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: C
 
 
 def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool:
-    """Whether what both sides added lands without a person."""
+    """Whether lines that both sides added may land without a person."""
     is_passed = check is not None and check.outcome is CheckOutcome.PASSED
     return is_passed and workspace.config.landing.additions == "keep"
 
@@ -169,7 +169,7 @@ def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool
 def _ask(
     workspace: Workspace, run: Run, landing: Landing, red: str | None = None, facts: RunFields = NO_FACTS
 ) -> LandingEnded:
-    """Leave a landing to a person, who is shown what both sides added."""
+    """Leave a landing to a person, who is shown the lines that both sides added."""
     additions = additions_in(run, landing)
     both = both_added_text(additions) if additions else None
     shown = RunFields(landing_trees=landing.pair._asdict(), landing_additions=additions)

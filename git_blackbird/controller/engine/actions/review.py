@@ -116,7 +116,7 @@ async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) 
     engine.empty_starts.note_end(model_of(context.agent), run)
     is_without_work = run.terminal_reason is TerminalReason.WITHOUT_WORK
     if run.parent_review_passed is None:
-        # What was refused would be refused again.
+        # The same request would be refused again.
         tries = REVIEW_TRIES if is_without_work or run.way_out is not None else 1
         engine.scope = replace(engine.scope, tried=(*engine.scope.tried, *[parent.id] * tries))
     elif parent.id == engine.scope.review:

@@ -11,7 +11,7 @@ from git_blackbird.model.views.stop import Stop
 
 
 async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
-    """Complete it; what stays as it is, is named.
+    """Complete an interrupted undo or redo, and name the paths left as they are.
 
     Raises RequestError where something still cannot be written, and as ``undo_task`` does.
     """
