@@ -12,6 +12,7 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.run import (
+    BY_CHECK,
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -257,3 +258,10 @@ def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None
 def test_costs_add_up_where_they_were_told() -> None:
     assert total_cost([run(1, cost_usd=0.25), run(2), run(3, cost_usd=0.5)]) == 0.75
     assert total_cost([run(1)]) is None
+
+
+def test_a_start_that_reached_no_agent_leaves_the_change_of_a_done_task_as_it_was() -> None:
+    vain = run(2, RunStatus.FAILED, superseded_by=SUPERSEDED_BY_UNAVAILABLE, superseded_at=LATER)
+    change = Change.of(history(run(1), vain))
+    assert (change.newest, change.runs) == (run(1), (vain,))
+    assert (change.review_round, change.count_sent_back(BY_CHECK), change.requests) == (1, 0, ())
