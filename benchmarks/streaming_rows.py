@@ -21,7 +21,7 @@ from benchmarks.measuring import Row, Sample, forget_peak, in_turns, peak, run_c
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command.agent import CommandParser
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import ExitCause, Limits, spawn_gated
+from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.cli.ui.base import AgentPrinter
@@ -135,13 +135,14 @@ def _follow(folder: Path, source: Path, display: LiveDisplay) -> None:
             LaunchSpec(_printing(source), b"", {}), cwd=folder, environ=environ, logs=logs, work_dir=folder
         )
         child.open_gate()
-        ended = await child.follow(
+        request = ChildRequest(
             CommandParser(_ASSIGNMENT, "dd"),
             _LIMITS,
             on_progress=lambda _: None,
             on_output=lambda *piece: printer.show(RunOutput(_TASK_ID, _RUN_ID, *piece)),
             hurry=asyncio.Event(),
         )
+        ended = await child.follow(request)
         assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, 0)
         await display.drained()
 

@@ -3,15 +3,14 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.launch import ExitCause, Limits, OnOutput, ProcessResult
+from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import open_log
-from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.cluster.connection import Connection
 from git_blackbird.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.cluster.ordering import NotSentError, send_base, submit
@@ -25,7 +24,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.run import Run, RunFields
 from git_blackbird.model.views.events import RunPlaced
 
@@ -68,37 +67,18 @@ class RemoteRun:
     def abandon(self) -> None:
         """Do nothing: the run was not ordered yet."""
 
-    async def follow(
-        self,
-        reader: OutputParser,
-        limits: Limits,
-        *,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> ProcessResult:
+    async def follow(self, request: ChildRequest) -> ProcessResult:
         """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
-        follower = _Follower(self, reader, limits, on_progress, on_output, hurry)
+        follower = _Follower(self, request)
         return await finish(follower.run(), follower)
 
 
 class _Follower:
-    def __init__(
-        self,
-        remote: RemoteRun,
-        reader: OutputParser,
-        limits: Limits,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> None:
+    def __init__(self, remote: RemoteRun, request: ChildRequest) -> None:
         self._remote = remote
         self._connection = remote.connection
-        self._reader = reader
-        self._limits = limits
-        self._on_progress = on_progress
-        self._on_output = on_output
-        self._hurry = hurry
+        self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
+        self._on_progress, self._on_output = request.on_progress, request.on_output
         self._wake = asyncio.Event()
         self._is_interrupted = False
         self._began = asyncio.get_running_loop().time()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
@@ -350,14 +350,14 @@ async def _agent(
     child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
     with place.reaper.guarding(child.pid, child.identity, request.run_id):
         child.open_gate()
-        follow = child.follow(
+        followed = ChildRequest(
             agent.parser(request),
             order.limits,
             on_progress=lambda step: state.publish("step", write_step(step)),
             on_output=lambda data, stream, _skipped: state.publish(stream, data),
             hurry=state.hurry,
         )
-        state.follow = asyncio.ensure_future(follow)
+        state.follow = asyncio.ensure_future(child.follow(followed))
         if state.is_stopped:
             state.follow.cancel()
         return await state.follow

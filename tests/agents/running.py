@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import ChildRequest, GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import (
     RUN_FOLDER_PREFIX,
@@ -92,13 +92,14 @@ class Stage:
     async def follow(
         self, child: GatedProcess, reader: OutputParser | None = None, hurry: asyncio.Event | None = None
     ) -> ProcessResult:
-        return await child.follow(
+        request = ChildRequest(
             reader or Ear(),
             self.limits,
             on_progress=self.progress.append,
             on_output=self._hear,
             hurry=hurry or asyncio.Event(),
         )
+        return await child.follow(request)
 
     def _hear(self, data: bytes, _: str, skipped: int) -> None:
         self.output.append(data)

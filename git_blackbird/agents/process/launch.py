@@ -52,6 +52,21 @@ class Limits:
     result_seconds: float = RESULT_GRACE_SECONDS
 
 
+@dataclass(frozen=True)
+class ChildRequest:
+    """How a started process is followed to its end, here or on another machine.
+
+    ``reader`` parses its output; the callbacks are told of steps and of output, and must not block. Once
+    ``hurry`` is set, a process that is being stopped is killed.
+    """
+
+    reader: OutputParser
+    limits: Limits
+    on_progress: Callable[[Progress], None]
+    on_output: OnOutput | None
+    hurry: asyncio.Event
+
+
 class ExitCause(StrEnum):
     """Why a run is over: it ended, it reached a limit, it was stopped on request, or its machine is gone.
 
@@ -212,43 +227,24 @@ class GatedProcess:
         self.stdout.close()
         self.stderr.close()
 
-    async def follow(
-        self,
-        reader: OutputParser,
-        limits: Limits,
-        *,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> ProcessResult:
-        """Supervise the child until its end, and stop its leftovers; the callbacks must not block.
+    async def follow(self, request: ChildRequest) -> ProcessResult:
+        """Supervise the child until its end, and stop its leftovers.
 
         Cancelling stops the child (SIGINT, grace, SIGTERM, grace, SIGKILL; with ``hurry`` SIGKILL at once),
         reads the rest of the log and returns: CancelledError is not raised. Cancelling a second time is the
         same as ``hurry``. An exception of a callback kills the child and is raised.
         """
-        supervisor = _Supervisor(self, reader, limits, on_progress, on_output, hurry)
+        supervisor = _Supervisor(self, request)
         return await finish(supervisor.run(), supervisor)
 
 
 class _Supervisor:
     """Supervise one run; ``interrupt`` may be called while ``run`` goes on."""
 
-    def __init__(
-        self,
-        child: GatedProcess,
-        reader: OutputParser,
-        limits: Limits,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> None:
+    def __init__(self, child: GatedProcess, request: ChildRequest) -> None:
         self._child = child
-        self._reader = reader
-        self._limits = limits
-        self._on_progress = on_progress
-        self._on_output = on_output
-        self._hurry = hurry
+        self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
+        self._on_progress, self._on_output = request.on_progress, request.on_output
         self._at_once = False
         self._cause = ExitCause.EXITED
         # The signals still to be sent; None while nobody stops the child.

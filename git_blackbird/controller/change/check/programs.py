@@ -7,7 +7,7 @@ from pathlib import Path
 
 from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
 from git_blackbird.controller.change.work.agent_process import log_bytes
@@ -53,13 +53,8 @@ class UserCommand:
         )
         child.run_id = self.mark
         child.open_gate()
-        ended = await child.follow(
-            _AnyOutput(),
-            Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds),
-            on_progress=lambda _: None,
-            on_output=None,
-            hurry=hurry,
-        )
+        limits = Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds)
+        ended = await child.follow(ChildRequest(_AnyOutput(), limits, lambda _: None, None, hurry))
         cut_saved(self.log, log_bytes(workspace))
         return ended
 

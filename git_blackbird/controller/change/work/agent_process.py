@@ -14,14 +14,14 @@ from typing import Protocol
 from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import (
     RESULT_GRACE_SECONDS,
+    ChildRequest,
     GatedProcess,
     Limits,
-    OnOutput,
     ProcessResult,
     spawn_gated,
 )
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, OutputParser, RunRequest
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, Agent, RunRequest
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
@@ -125,15 +125,7 @@ class Child(Protocol):
         """End it before the agent has begun."""
         ...
 
-    async def follow(
-        self,
-        reader: OutputParser,
-        limits: Limits,
-        *,
-        on_progress: Callable[[Progress], None],
-        on_output: OnOutput | None,
-        hurry: asyncio.Event,
-    ) -> ProcessResult:
+    async def follow(self, request: ChildRequest) -> ProcessResult:
         """Follow it to its end."""
         ...
 
@@ -296,13 +288,14 @@ async def follow_agent(
     def show_output(data: bytes, stream: str, skipped: int) -> None:
         ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
 
-    return await child.follow(
+    request = ChildRequest(
         context.agent.parser(start.request),
         limits_of(context.workspace, start.wall_seconds),
         on_progress=show_step,
         on_output=show_output if ui.wants_output else None,
         hurry=force_stop,
     )
+    return await child.follow(request)
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
