@@ -13,7 +13,8 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.change.standing import Histories, is_closed
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.histories import Histories
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.run.history import NO_HISTORY, History
 from git_blackbird.model.run.provenance import RecordError
@@ -101,7 +102,7 @@ class RunStore:
                 history = self._history(task_id, changed, sweep)
                 if history is not NO_HISTORY:
                     found[task_id] = history
-                    if not is_closed(history):
+                    if not Change.of(history).is_closed:
                         open_ones[task_id] = history
         return Histories(found, open_ones)
 

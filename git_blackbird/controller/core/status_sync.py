@@ -7,7 +7,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, moment_of
-from git_blackbird.model.change.standing import standing_of
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
@@ -102,7 +102,7 @@ def save_plan(
 
 def _has_acted(history: History, feedback: Feedback) -> bool:
     """Whether a leaf's status is that of a run after its feedback, and not only behind in an older plan."""
-    standing = standing_of(history)
+    standing = Change.of(history).standing
     since = None if standing is None else standing.since
     said_at = moment_of(feedback.updated_at)
     is_later = since is not None and (said_at is None or since > said_at)

@@ -10,7 +10,10 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
+from git_blackbird.model.change.stages import Stage, is_settled, stage_of, status_of
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.history import History
@@ -28,7 +31,16 @@ from git_blackbird.model.run.run import (
 )
 from git_blackbird.model.run.summary import Trees
 
+# The attribute of a history that keeps its change.
+_KEPT = "_change"
 _WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
+
+
+class Standing(NamedTuple):
+    """The status of a task as its records have it, and when that began."""
+
+    status: Status
+    since: Moment | None
 
 
 class Contribution(NamedTuple):
@@ -54,13 +66,32 @@ class Change:
 
     @classmethod
     def of(cls, history: History) -> "Change":
-        """Return the change of the task whose runs these are."""
-        return cls(history)
+        """Return the change of the task whose runs these are: of one history always the same."""
+        # Of a large plan most histories stay as they are from one turn of the loop to the next.
+        kept = vars(history)
+        change: Change = kept.get(_KEPT) or kept.setdefault(_KEPT, cls(history))
+        return change
 
     @property
     def newest(self) -> Run | None:
         """The run that counts: the stage of the change is that of this run."""
         return self.history.latest
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """The status of a leaf by its newest run, and since when; None if its runs do not determine it."""
+        if self.history.faults or self.newest is None:
+            return None
+        return Standing(status_of(self.newest), self.newest.moved_at)
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the task is done by its records, and nothing else follows from any of them."""
+        recent = self.history.recent
+        if not recent or self.history.faults:
+            return False
+        is_done = recent[-1].counts and stage_of(recent[-1]) is Stage.DONE
+        return is_done and all(map(is_settled, recent))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.histories import open_histories
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due, due_of, is_half_written, is_open
-from git_blackbird.model.change.standing import open_histories
 from git_blackbird.model.plan.graph import (
     Readiness,
     is_ready,

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
-from git_blackbird.model.change.standing import standing_of
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
 from git_blackbird.model.plan.plan import Plan, Task, derived, with_status
 from git_blackbird.model.plan.status import IN_HAND, Status
@@ -32,7 +32,7 @@ def derive_leaf(task: Task, history: History) -> Task:
     whenever it is derived, from whichever state of the plan, it is the same. A start that reached no agent
     leaves it as it was: the verdict on a parent is about its children at their times.
     """
-    if (standing := standing_of(history)) is not None:
+    if (standing := Change.of(history).standing) is not None:
         for vain in history.in_vain:
             if vain.covers(_time_of(task)):
                 task = replace(task, updated_at=vain.before.text)
@@ -100,7 +100,7 @@ class _Derivation:
     def _reopen_in_vain(self, task: Task, history: History) -> None:
         """Reopen the parent of a task that is done again: it was not while a start of it was under way."""
         above = None if task.parent is None else self._tasks[task.parent]
-        standing = standing_of(history)
+        standing = Change.of(history).standing
         is_done = standing is not None and standing.status is Status.DONE
         if above is not None and is_done and history.in_vain[0].end > _time_of(above):
             self._reopened.add(above.id)
@@ -109,7 +109,7 @@ class _Derivation:
         if self._before.tasks[task_id].children:
             return self._moments.get(task_id)
         history = self._histories.get(task_id)
-        standing = None if history is None else standing_of(history)
+        standing = None if history is None else Change.of(history).standing
         if history is None or standing is None:
             return None
         # Starts that reached no agent were seen in the parent.

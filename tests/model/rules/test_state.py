@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.histories import Histories
 from git_blackbird.model.change.stages import is_open
-from git_blackbird.model.change.standing import Histories, is_closed
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import BY_STATE, pending_items, stuck_tasks
@@ -132,7 +133,7 @@ def test_what_follows_is_the_same_as_from_all_histories(
 @settings(max_examples=examples(1000), deadline=None)
 def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: Any, status: Status) -> None:
     told = history_of("a", records, 1)
-    if is_closed(told):
+    if Change.of(told).is_closed:
         leaf = tree({"a": status}, {}).tasks[TaskId("a")]
         assert derive_leaf(leaf, told).status is Status.DONE
         assert (*told.at_work, *told.faults) == ()
