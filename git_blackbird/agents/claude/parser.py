@@ -269,7 +269,7 @@ class ClaudeParser(EventParser[Event]):
         yield from steps
 
     def _note_author(self, event: MessageEvent) -> None:
-        """Keep the words of the program itself until a model says something."""
+        """Store the error text of the program itself; a message of a model clears it."""
         if not event.is_synthetic:
             self._own_words = self._own_kind = ""
         elif event.error or event.text:

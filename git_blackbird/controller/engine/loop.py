@@ -72,7 +72,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.views.events import Phase
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
@@ -165,11 +165,11 @@ class Loop:
 
     def _judged(self, stop: Stop) -> Stop:
         """Charge starts without work to agents or tasks; return the stop whose exit code comes first."""
-        engine, order = self._engine, list(StopReason)
+        engine = self._engine
         engine.charge_failures()
         refusals = [agent_stopped_stop(self._workspace, runs) for runs in engine.empty_starts.refused]
         lost = [lost_sessions_stop(engine.lost_sessions)] if engine.lost_sessions else []
-        first = min((stop, *refusals, *lost), key=lambda each: order.index(each.reason))
+        first = first_of((stop, *refusals, *lost))
         for refusal in refusals:
             if refusal is not first:
                 warn(engine.ui, refusal.text, refusal.task_id, refusal.next_steps[0])

@@ -38,7 +38,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 Perform = Callable[[Engine, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
 Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
@@ -213,8 +213,7 @@ class Scheduler:
         ending = None if last is None else await self._perform(self._engine, last, state)
         if ending is not None:
             stops.append(ending)
-        order = list(StopReason)
-        first = min(stops, key=lambda stop: order.index(stop.reason))
+        first = first_of(stops)
         steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
         return replace(first, next_steps=tuple(joined_steps(steps, self._engine.scope.only)))
 

@@ -31,7 +31,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import OPEN_DECISIONS, Run, RunStatus, RunType
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 
 def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:
@@ -130,7 +130,7 @@ def left_stop(stops: Sequence[Stop]) -> Stop:
     """Return the stop where several decisions or questions were left open."""
     if len(stops) == 1:
         return stops[0]
-    first = min(stops, key=lambda stop: list(StopReason).index(stop.reason))
+    first = first_of(stops)
     others = "or --request-changes -m TEXT, or --reject"
     steps = tuple(
         task_command("decide", stop.task_id or "", " --approve", remark=others)

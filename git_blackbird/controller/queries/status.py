@@ -225,9 +225,8 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 
 
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
-    for task, run in state.open_runs:
-        first = waits_for(workspace, state, run) if stage_of(run) is Stage.LANDING else None
-        if first is not None:
+    for task, run in state.due(Due.LAND):
+        if (first := waits_for(workspace, state, run)) is not None:
             yield task.id, first
 
 

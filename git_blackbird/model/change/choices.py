@@ -17,9 +17,8 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
 
 
 def _choices(run: Run, *, was_requested: bool) -> Iterator[Choice]:
-    choices = TABLE[stage_of(run)].choices
-    yield from choices
-    if run.merged_review is not None and Choice.RETRY not in choices:
+    yield from TABLE[stage_of(run)].choices
+    if run.merged_review is not None and run.status is not RunStatus.FAILED:
         yield Choice.REVIEW_AGAIN
     if was_requested:
         yield Choice.VIEW_SINCE_REQUEST

@@ -1,6 +1,6 @@
 """How a call ended, with its exit code and its next steps."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -59,3 +59,9 @@ class Stop:
     def exit_code(self) -> ExitCode:
         """The process exit status for this stop."""
         return EXIT_CODES[self.reason]
+
+
+def first_of(stops: Iterable[Stop]) -> Stop:
+    """Return the stop whose reason comes first, the earliest of several with one reason."""
+    order = list(StopReason)
+    return min(stops, key=lambda stop: order.index(stop.reason))
