@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 
 R = TypeVar("R")
 _MAX_TURNS = 20

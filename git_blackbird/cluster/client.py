@@ -20,7 +20,8 @@ from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_c
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.run.run import Run, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import TerminalReason
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -125,14 +126,14 @@ class Cluster:
     def is_gone(self, run: Run) -> bool:
         """Whether the worker of a run was lost and has not reconnected."""
         is_there = run.worker in {worker.name for worker in self.connection.workers}
-        return run.terminal_reason is TerminalReason.WORKER_LOST and not is_there
+        return run.own.terminal_reason is TerminalReason.WORKER_LOST and not is_there
 
     def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
         """Return a run for a worker. Raises AgentUnavailableError if the worker of its session is gone."""
         pinned = None
         if start.request.resume:
             history = self._workspace.store.records.history(start.run.task_id)
-            resumed = history.find(start.run.resumes or start.run.id)
+            resumed = history.find(start.run.own.resumes or start.run.id)
             pinned = None if resumed is None else resumed.worker
             if resumed is not None and resumed.id in self.connection.runs:
                 raise AgentUnavailableError(
@@ -146,7 +147,7 @@ class Cluster:
     def _away(self, task_id: str, resumed: Run) -> AgentUnavailableError:
         """Return the error for a session on a missing worker, with both ways to go on."""
         options = self._workspace.call_options
-        is_lost = resumed.terminal_reason is TerminalReason.WORKER_LOST
+        is_lost = resumed.own.terminal_reason is TerminalReason.WORKER_LOST
         where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
         back = task_command("resume", task_id, remark=f"once worker {resumed.worker} is back")
         steps = (back, restart_command(task_id).with_remark("a new session, on another worker"))

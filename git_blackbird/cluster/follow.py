@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,15 @@ from git_blackbird.cluster.orders import RunEnd, RunOrder, read_step
 from git_blackbird.cluster.results import UnreadableEndError, fetch_end
 from git_blackbird.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, log_paths
-from git_blackbird.controller.core.status_sync import note_on_run
+from git_blackbird.controller.core.status_sync import note_process
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
-from git_blackbird.model.run.run import Run, RunFields
+from git_blackbird.model.run.parts import RemoteProcess
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.events import RunPlaced
 
 if TYPE_CHECKING:
@@ -48,12 +49,16 @@ class RemoteRun:
     is_ordered: bool = False
     has_ended: bool = False
     worker: str | None = None
-    fields: RunFields = field(default_factory=lambda: RunFields(cluster=True))
 
     @property
     def run(self) -> Run:
         """Its record as it was when it was ordered."""
         return self.begin.run
+
+    @property
+    def process(self) -> RemoteProcess:
+        """What the record of its run says of it."""
+        return RemoteProcess(worker=self.worker)
 
     @property
     def _repo(self) -> Any:
@@ -147,9 +152,9 @@ class _Follower:
         elif kind == "started":
             self._remote.worker = data.decode()
             self._show_worker(self._remote.worker)
-            fields = RunFields(worker=self._remote.worker)
+            process = self._remote.process
             workspace, run = self._remote.context.workspace, self._remote.run
-            await asyncio.to_thread(lambda: note_on_run(workspace, run, fields))
+            await asyncio.to_thread(lambda: note_process(workspace, run, process))
         elif kind == "note":
             self._tell(data.decode(errors="replace"))
         elif kind == "ended":
@@ -302,14 +307,13 @@ class _Follower:
         remote, run = self._remote, self._remote.run
         if end is not None:
             remote.has_ended, remote.worker = True, end.worker
-            remote.fields = RunFields(cluster=True, worker=end.worker)
+            remote.worker = end.worker
             return await self._result_of(end)
         if self._unreadable is not None:
             text = f"{run.task_id}: the end of run {run.id} cannot be read: {self._unreadable}; it is paused"
             warn(remote.context.ui, text, run.task_id, restart_command(run.task_id))
             return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
         is_open = not self._is_interrupted and await self._owner() is None
-        remote.fields = RunFields(cluster=True, worker=remote.worker)
         if self._is_given_up or (is_open and await self._given_up()):
             why = "no worker has it" if self._fault is None else f"no worker has it: {self._fault}"
             if self._is_interrupted:

@@ -24,7 +24,9 @@ from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run.parts import Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.run_keys import keep_keys
 
@@ -46,9 +48,9 @@ async def take_up_runs(
 
 
 def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
-    yield from (run for run in history.at_work if run.cluster)
+    yield from (run for run in history.at_work if run.is_remote)
     run = history.latest
-    is_lost = run is not None and run.terminal_reason is TerminalReason.WORKER_LOST
+    is_lost = run is not None and run.own.terminal_reason is TerminalReason.WORKER_LOST
     if run is not None and is_lost and RunRefs.of(run.id).end in ends:
         yield run
 
@@ -85,7 +87,7 @@ async def _take_up(
         warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
-    record = run.with_fields(child.fields)
+    record = run.with_own(Own(process=child.process))
     at = _end_of(run, ended) if child.has_ended else None
     closed = await finish_in_thread(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
@@ -116,9 +118,9 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
     """
     there = list_refs(workspace.repo, cluster.connection.remote, ALL_REFS)
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
-    ended = [run for run in runs if run.cluster and run.status is not RunStatus.RUNNING]
-    lost = {run.id for run in ended if run.terminal_reason is TerminalReason.WORKER_LOST}
-    given_up = {run.id for run in ended if run.id in lost and run.superseded_at is not None}
+    ended = [run for run in runs if run.is_remote and run.status is not RunStatus.RUNNING]
+    lost = {run.id for run in ended if run.own.terminal_reason is TerminalReason.WORKER_LOST}
+    given_up = {run.id for run in ended if run.id in lost and run.is_superseded}
     known = {run.id for run in ended} - lost | given_up
     for run_id in given_up:
         if (end := RunRefs.of(run_id).end) in there:
@@ -126,7 +128,7 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
             with contextlib.suppress(UnusableError):
                 fetch_checked(workspace.repo, cluster.connection.remote, end)
                 keep_commit(workspace.repo, run_id, there[end])
-    at_work = {run.id for run in runs if run.cluster and run.id not in known}
+    at_work = {run.id for run in runs if run.is_remote and run.id not in known}
     keep_keys(workspace.paths, at_work)
     _remove(cluster, workspace, [ref for ref in there if RunId(ref.split("/")[3]) in known])
 

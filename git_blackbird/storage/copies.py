@@ -23,7 +23,8 @@ from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError, StaleCopy
-from git_blackbird.model.run.run import DECIDED, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DECIDED
 from git_blackbird.storage.files import load_in, opened_below, remove_copy, write_copy
 from git_blackbird.storage.json_codec import load_part
 from git_blackbird.storage.paths import Paths

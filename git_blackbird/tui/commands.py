@@ -33,7 +33,8 @@ from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.run.run import DecisionState, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines, screen_help_lines

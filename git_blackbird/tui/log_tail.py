@@ -10,7 +10,8 @@ from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.run.agent_io import Progress
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.widgets.live_log import LiveEntry, LivePane
 
@@ -58,7 +59,7 @@ class LogTailer:
         title = "" if task is None else task.title
         self._followed[run.id] = _FollowedRun(run, title, steps or FollowedOutput(workspace, run))
         seconds = _seconds(workspace, run)
-        started = RunStarted(run.task_id, title, run.id, run.provider, run.resumes, run.pid, run.run_type)
+        started = RunStarted(run.task_id, title, run.id, run.provider, run.own.resumes, run.pid, run.run_type)
         self._live.handle_event(started)
         self._live.add_run(run.id, LiveEntry.of(run.run_type, run.task_id, title, seconds))
         self._add_steps(run.id, () if steps is None else steps.earlier().steps)

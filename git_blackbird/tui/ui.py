@@ -10,7 +10,7 @@ from git_blackbird.messages.display.events import AGREE, REFUSE, render_ask, ren
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision

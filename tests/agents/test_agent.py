@@ -10,7 +10,7 @@ from git_blackbird import __version__
 from git_blackbird.agents.demo.agent import DemoAgent
 from git_blackbird.agents.protocol import JsonObject
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Question, Usage
+from git_blackbird.model.run.parts import Question, Usage
 from tests.agents.running import RUN_ID, Stage, assign
 from tests.support import git
 

@@ -7,7 +7,7 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from tests.agents.running import Stage, assign
 from tests.support import config_with
 

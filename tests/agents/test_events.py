@@ -10,7 +10,7 @@ from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES, JsonEvents
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.run.agent_io import AgentResult, ProgressKind
-from git_blackbird.model.run.run import Question, Usage
+from git_blackbird.model.run.parts import Question, Usage
 from tests.agents.running import assign
 from tests.support import config_with
 

@@ -5,7 +5,7 @@ import pytest
 
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 from tests.agents.running import assign
 
 INIT = {"type": "system", "subtype": "init", "cwd": "/w"}

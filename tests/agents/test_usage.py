@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.claude.events import LiveUsage, Message, Result, UsageTotals
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 USAGE = {
     "input_tokens": 10,

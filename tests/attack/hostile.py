@@ -8,14 +8,18 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.run import RECORDER, Run, RunFields
+from git_blackbird.model.run.parts import Opinion, Reviewed
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import Trees
 
 STAMP = "2026-01-02T03:04:05Z"
 # Runs are in its order, and those without one are not read.
 _TIMES = frozenset({"started_at"})
 # They are stored as they are, whatever model they are of.
-_STORED_AS = {"merged_review": MergedReview, "review_result": ReviewResult}
+_STORED_AS = {(Reviewed, "merged"): MergedReview, (Opinion, "result"): ReviewResult}
 
 
 def values_of(kind: Any, text: str) -> Iterator[object]:
@@ -42,7 +46,7 @@ def documents(model: type[BaseModel], text: str) -> Iterator[dict[str, object]]:
     """Objects of a model with one hostile text each, in each of its fields, at every depth."""
     for name, field in model.model_fields.items():
         if name not in _TIMES:
-            for value in values_of(_STORED_AS.get(name, field.annotation), text):
+            for value in values_of(_STORED_AS.get((model, name), field.annotation), text):
                 yield {**needed(model, name), field.alias or name: value}
 
 
@@ -50,17 +54,23 @@ def needed(model: type[BaseModel], but: str) -> dict[str, object]:
     """What a model requires beside one of its fields."""
     found: dict[str, object] = {}
     for name, field in model.model_fields.items():
-        if field.is_required() and name != but:
+        if name != but and typing.get_origin(field.annotation) is typing.Literal:
+            found[name] = field.get_default()
+        elif field.is_required() and name != but:
             found[field.alias or name] = next(iter(plain(field.annotation)))
     return found
 
 
 def plain(kind: Any) -> Iterator[object]:
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Annotated:
+    if kind in {ObjectId, Trees}:
+        yield "0" * 40 if kind == ObjectId else {"base": "0" * 40, "head": "0" * 40}
+    elif origin is typing.Annotated:
         yield from plain(inside[0])
     elif isinstance(kind, type) and issubclass(kind, Enum):
         yield next(iter(kind)).value
+    elif isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield needed(kind, "")
     elif kind is int:
         yield 1
     elif kind is bool:
@@ -72,7 +82,7 @@ def plain(kind: Any) -> Iterator[object]:
 def record(task: str, run: str, fields: dict[str, object]) -> dict[str, object]:
     """A record of a run with these fields."""
     whole: dict[str, object] = {"id": run, "taskId": task, "startedAt": STAMP, "completedAt": STAMP}
-    return {**whole, "status": "waiting_user", "recorder": RECORDER, "provider": "command", **fields}
+    return {**whole, "status": "waiting_user", "provider": "command", **fields}
 
 
 def is_record(fields: dict[str, object]) -> bool:
@@ -96,27 +106,38 @@ def run_fields(text: str) -> dict[str, object]:
 def states(text: str) -> dict[str, dict[str, object]]:
     """Such fields for each state of a run, without those that hide others where they are set."""
     fields = run_fields(text)
-    over = {name: fields.pop(name) for name in ("superseded_at", "undone_at", "recorder", "worktree")}
+    own = typing.cast("dict[str, Any]", fields["blackbird"])
+    hiding = ("superseded", "undone", "worktree", "landing", "undoing", "process")
+    over = {name: own.pop(name, None) for name in hiding}
     summary = typing.cast("dict[str, object]", fields["review_summary"])
     whole = {**fields, "review_summary": {name: summary[name] for name in summary if name != "minimal"}}
     due = {"status": "success", "decision_required": True, "decision_state": "pending"}
-    elsewhere = {"landing": "blocked", "worktree": text}
+    blocked = {"state": "blocked", "reason": text, "check": {**own["check"], "outcome": "failed_before"}}
+
+    def ours(**parts: object) -> dict[str, object]:
+        return {"blackbird": {**own, **parts}}
+
+    def checked(outcome: str) -> dict[str, object]:
+        return ours(check={**own["check"], "outcome": outcome})
+
+    escalated = {**own["decision"], "escalated": True}
+    unchecked = ours(check={**own["check"], "outcome": "broken"}, decision=escalated)
+    asking = ours(said={**own["said"], "answers": []})
     return {
-        "pending": {**whole, **due, **_checked(fields, "failed")},
-        "unchecked": {**fields, **due, **_checked(fields, "broken"), "escalated": True},
-        "blocked": {**whole, **due, **_checked(fields, "failed_before"), **elsewhere},
+        "pending": {**whole, **due, **checked("failed")},
+        "unchecked": {**fields, **due, **unchecked},
+        "blocked": {**whole, **due, **ours(landing=blocked, worktree={"path": text})},
         "approved": {**whole, "status": "success", "decision_state": "approved_continue"},
         "requested": {**whole, "status": "success", "decision_state": "changes_requested"},
-        "asking": {**fields, "status": "waiting_user", "answers": [], "provider_session_ref": "a-session"},
-        "failed": {**fields, "status": "failed", **_checked(fields, "failed")},
+        "asking": {**fields, "status": "waiting_user", "provider_session_ref": "a-session", **asking},
+        "failed": {**fields, "status": "failed", **checked("failed")},
         "paused": {**fields, "status": "paused"},
-        "over": {**fields, **over, "status": "success"},
+        "over": {
+            **fields,
+            "status": "success",
+            **ours(**{**over, "landing": None, "undoing": None, "process": None}),
+        },
     }
-
-
-def _checked(fields: dict[str, object], outcome: str) -> dict[str, object]:
-    results = {name: typing.cast("dict[str, object]", fields[name]) for name in ("check", "landing_check")}
-    return {name: {**result, "outcome": outcome} for name, result in results.items()}
 
 
 def task_fields(text: str) -> dict[str, object]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import fact
 from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
 
@@ -78,7 +79,7 @@ def test_what_it_changes_is_named_at_the_checkpoint_and_in_the_record(trial: Tri
     output = trial.expect(3, "execute", "--no-input")
     for change in changes:
         assert f"warning: the configuration changed during the run: {change}\n" in output
-    assert trial.records("a")[0]["config_changes"] == changes
+    assert fact(trial.records("a")[0], "config_changes") == changes
     shown = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     assert "the configuration changed meanwhile" in shown
     if kind not in {"unreadable", "folder"}:
@@ -104,7 +105,7 @@ def test_a_stop_switched_off_before_the_program_is_killed_still_stops(trial: Tri
     let_do(trial, "echo y >>a.py")
     output = trial.expect(3, "execute", "--no-input")
     assert f"the configuration changed during the run: {STOP} true -> removed ({CONFIG})" in output
-    assert trial.records("a")[0]["config_changes"] == [f"{STOP} true -> removed ({CONFIG})"]
+    assert fact(trial.records("a")[0], "config_changes") == [f"{STOP} true -> removed ({CONFIG})"]
     assert "a decision is due on a" in output
     assert trial.statuses() == {"a": "waiting_user", "b": "todo"}
 
@@ -137,7 +138,7 @@ def test_a_flood_of_keys_is_cut(trial: Trial) -> None:
     (trial.repo.parent / "flood").write_text(keys)
     trial.command(f"cp ../flood {CONFIG}")
     trial.expect(3, "execute", "--no-input")
-    changes = trial.records("a")[0]["config_changes"]
+    changes = fact(trial.records("a")[0], "config_changes")
     assert (len(changes), changes[-1]) == (51, "and 4951 more")
 
 

@@ -19,7 +19,7 @@ forge() {
     sed -e 's/"taskId": "[^"]*"/"taskId": "'"$1"'"/' -e 's/"id": "[^"]*"/"id": "LATER"/' \\
         -e 's/"status": "[^"]*"/"status": "success"/' \\
         -e 's/"startedAt": "[^"]*"/"startedAt": "2999-01-01T00:00:00Z"/' \\
-        -e 's/"recorder"/"decision_state": "approved_continue", "recorder"/' \\
+        -e 's/"blackbird"/"decision_state": "approved_continue", "blackbird"/' \\
         ".blackbird/runs/$BLACKBIRD_TASK_ID/$BLACKBIRD_RUN_ID.json" >".blackbird/runs/$1/LATER.json"
 }
 """.replace("LATER", LATER)

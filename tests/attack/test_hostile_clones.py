@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
-from git_blackbird.model.run.run import RECORDER, RunFields
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import Part
+from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
+from tests.records import record_of
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -48,7 +52,7 @@ WRITING = (
 class Case:
     """A record from elsewhere with one field that is hostile, ``beside`` runs of ours or not."""
 
-    field: str
+    field: tuple[str, ...]
     value: object
     command: Sequence[str]
     beside: bool
@@ -96,9 +100,19 @@ def hostile_tree(repo: Path) -> str:
         path.unlink()
 
 
-def values_of(name: str, ids: Sequence[str]) -> Iterator[object]:
+def fields_of(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every field of a record by the names that lead to it, also within our parts, with its type."""
+    for name, info in model.model_fields.items():
+        path = (*above, info.alias or name)
+        yield path, info.annotation
+        for kind in (info.annotation, *get_args(info.annotation)):
+            for part in (kind, *get_args(kind)):
+                if isinstance(part, type) and issubclass(part, Part):
+                    yield from fields_of(part, path)
+
+
+def values_of(annotation: Any, ids: Sequence[str]) -> Iterator[object]:
     """Hostile values for a field of a record, by its type."""
-    annotation = RunFields.model_fields[name].annotation
     for kind in (annotation, *get_args(annotation)):
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             yield from (value.value for value in kind)
@@ -110,34 +124,40 @@ def values_of(name: str, ids: Sequence[str]) -> Iterator[object]:
 
 def cases(ids: Sequence[str]) -> Iterator[Case]:
     turns = itertools.cycle(WRITING)
-    for name in RunFields.model_fields:
-        for value in values_of(name, ids):
+    for path, kind in dict(fields_of(RunFields)).items():
+        for value in values_of(kind, ids):
             for beside in (False, True):
-                yield from (Case(name, value, command, beside) for command in itertools.islice(turns, 4))
+                yield from (Case(path, value, command, beside) for command in itertools.islice(turns, 4))
 
 
 def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
     """A record that would land, commit and remove, if anything of it counted."""
     tree, base, head = ids
-    alias = RunFields.model_fields[case.field].alias or case.field
-    whole: dict[str, object] = {
-        "id": LATER if case.beside else RUN,
-        "taskId": "b" if case.beside else "a",
-        "startedAt": "2999-01-01T00:00:00Z",
-        "completedAt": "2999-01-01T00:00:00Z",
-        "status": "success",
-        "decision_required": True,
-        "decision_state": "approved_continue",
-        "recorder": RECORDER,
-        "head_commit": head,
-        "base_tree": base,
-        "head_tree": tree,
-        "worktree": "../side",
-        "worktree_base": base,
-        "landing": "due",
-        "pid": 1,
-    }
-    return {**whole, alias: case.value} if alias not in {"id", "taskId"} else whole
+    whole = record_of(
+        id=LATER if case.beside else RUN,
+        taskId="b" if case.beside else "a",
+        startedAt="2999-01-01T00:00:00Z",
+        completedAt="2999-01-01T00:00:00Z",
+        status="success",
+        decision_required=True,
+        decision_state="approved_continue",
+        program=PROGRAM,
+        head_commit=head,
+        base_tree=base,
+        head_tree=tree,
+        worktree="../side",
+        worktree_base=base,
+        landing="due",
+        pid=1,
+    )
+    *above, name = case.field
+    if not above and name in {"id", "taskId"}:
+        return whole
+    part = whole
+    for folder in above:
+        part = part.setdefault(folder, {})
+    part[name] = case.value
+    return whole
 
 
 def outside(trial: Trial) -> Mapping[str, bytes]:

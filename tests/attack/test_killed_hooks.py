@@ -12,6 +12,7 @@ from git_blackbird.git.hooks.task_commits import BISECT, PREFIX
 from tests import preloaded
 from tests.controller.killing import STRIDE, run_killed
 from tests.controller.support import open_at
+from tests.records import fact
 from tests.support import commit, git, write
 from tests.trial.program import Trial
 
@@ -55,7 +56,7 @@ def started(trial: Trial) -> list[str]:
 
 
 def only_commits(trial: Trial, task: str = "a") -> list[list[str]]:
-    return [record.get("commits", []) for record in trial.records(task)]
+    return [fact(record, "commits") or [] for record in trial.records(task)]
 
 
 def before_ours(trial: Trial, script: str) -> Path:
@@ -176,7 +177,7 @@ def test_a_commit_is_recorded_before_a_status_is_set_by_hand(trial: Trial) -> No
     aside.unlink()
     trial.expect(0, "set-status", "a", "todo")
     (record,) = trial.records("a")
-    assert (record["commits"], record["superseded_by"]) == ([oid], "set-status:todo")
+    assert (fact(record, "commits"), fact(record, "superseded_by")) == ([oid], "set-status:todo")
     trial.expect(0, "execute", "--no-input", "a")
     assert started(trial) == ["a"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import place_of, record_of
 from tests.support import commit, git
 from tests.trial.program import Record, Trial
 
@@ -35,10 +36,10 @@ def record(**fields: object) -> Record:
         "completedAt": "2026-01-02T03:04:06Z",
         "status": "success",
         "context": {},
-        "recorder": "git-blackbird",
+        "program": "git-blackbird",
         "review_summary": {"files": ["greet.py"], "diffstat": "", "snippets": []},
     }
-    return usual | fields
+    return record_of(**(usual | fields))
 
 
 def bring(trial: Trial, forged: Record) -> Path:
@@ -92,9 +93,10 @@ def test_nor_does_it_where_the_clone_asks_for_reviews(trial: Trial, victim: Path
 def test_what_is_no_object_session_or_id_makes_the_record_unusable(
     trial: Trial, field: str, value: object
 ) -> None:
-    path = bring(trial, record(base_tree=TREE, head_tree=TREE) | {field: value})
+    path = bring(trial, record(**{"base_tree": TREE, "head_tree": TREE, field: value}))
     output = trial.expect(0, "runs", "a")
-    assert f"{path.name}: {field}" in " ".join(output.split()).replace("/ ", "/"), output
+    place = ".".join(place_of(field))
+    assert f"{path.name}: {place}" in " ".join(output.split()).replace("/ ", "/"), output
 
 
 @pytest.mark.parametrize("key", ["claude.model", "codex.model", "reviews.spec.model", "reviews.code.model"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import fact
 from tests.support import commit, git, write
 from tests.trial.program import Trial
 
@@ -64,7 +65,7 @@ def test_what_is_shown_is_what_is_committed(
     trial.expect(3, "execute", "--no-input")
     [record] = trial.records("a")
     assert record["review_summary"]["files"] == ["kept/f1", "kept/new"]
-    assert [git(repo, "rev-parse", f"{record[side]}:away") for side in ("base_tree", "head_tree")] == [
+    assert [git(repo, "rev-parse", f"{fact(record, side)}:away") for side in ("base_tree", "head_tree")] == [
         git(repo, "rev-parse", "HEAD:away")
     ] * 2
     trial.expect(0, "decide", "a", "--approve")

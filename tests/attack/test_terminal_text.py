@@ -3,11 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from git_blackbird.model.plan.plan import Task
 from tests.attack.hostile import record, run_fields, states, task_fields
+from tests.records import with_facts
 from tests.support import commit, git, write
 from tests.trial.program import Trial
 
@@ -79,7 +81,8 @@ def assert_harmless(said: str, command: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_every_text_of_a_record_is_shown_cleaned(trial: Trial, ours: bool) -> None:
-    assert len(run_fields(HOSTILE)) > 25
+    fields = run_fields(HOSTILE)
+    assert len(fields) + len(cast("dict[str, object]", fields["blackbird"])) > 25
     hostile_log(trial.repo)
     shown = 0
     for fields in states(HOSTILE).values():
@@ -120,7 +123,7 @@ def test_colours_are_those_of_the_program_alone(trial: Trial, provider: str) -> 
     put_hostile_task(trial)
     colored: set[tuple[str, ...]] = set()
     for fields in states(HOSTILE).values():
-        put(trial, fields | change | {"provider": provider}, ours=True)
+        put(trial, with_facts(fields, **change, provider=provider), ours=True)
         for command in COMMANDS:
             _, said = trial.run(*command)
             assert COLOR not in said, (command, said)
@@ -133,7 +136,7 @@ def test_colours_are_those_of_the_program_alone(trial: Trial, provider: str) -> 
 @pytest.mark.parametrize("colored", ["true", "false"])
 def test_a_diff_in_a_pager_that_git_started_is_cleaned(trial: Trial, colored: str) -> None:
     git(trial.repo, "config", "color.pager", colored)
-    put(trial, states(HOSTILE)["pending"] | hostile_change(trial.repo), ours=True)
+    put(trial, with_facts(states(HOSTILE)["pending"], **hostile_change(trial.repo)), ours=True)
     trial.environ |= {"GIT_PAGER_IN_USE": "true", "TERM": "xterm"}
     said = trial.expect(0, "runs", "a", "--diff")
     assert_harmless(STYLES.sub("", said), ("runs",))
@@ -142,6 +145,6 @@ def test_a_diff_in_a_pager_that_git_started_is_cleaned(trial: Trial, colored: st
 
 
 def test_a_diff_for_programs_is_the_patch_as_it_is(trial: Trial) -> None:
-    put(trial, states(HOSTILE)["pending"] | hostile_change(trial.repo), ours=True)
+    put(trial, with_facts(states(HOSTILE)["pending"], **hostile_change(trial.repo)), ours=True)
     patch = trial.expect(0, "runs", "a", "--diff")
     assert f"+{HOSTILE}\n".replace("\r", "\n") in patch

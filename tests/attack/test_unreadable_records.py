@@ -165,8 +165,13 @@ def test_feedback_that_cannot_be_read_stops_its_leaf_alike(trial: Trial) -> None
 
 def test_a_review_record_that_cannot_be_read_stops_a_change_under_review(trial: Trial) -> None:
     path = record(trial)
-    run = {"id": path.stem, "taskId": "a", "status": "success", "startedAt": "2026-01-02T03:04:05Z"}
-    path.write_text(json.dumps({**run, "recorder": "git-blackbird", "review_state": "due"}))
+    run: dict[str, object] = {
+        "id": path.stem,
+        "taskId": "a",
+        "status": "success",
+        "startedAt": "2026-01-02T03:04:05Z",
+    }
+    path.write_text(json.dumps({**run, "blackbird": {"review": "due"}}))
     review = path.parent / "reviews" / "0000000000000001.json"
     review.parent.mkdir()
     review.write_text(BROKEN)
@@ -175,7 +180,7 @@ def test_a_review_record_that_cannot_be_read_stops_a_change_under_review(trial: 
     output = trial.expect(3, "execute", "--no-input")
     assert f"a is stopped by a record that cannot be used: {review}: {WHY}\n" in output
     assert trial.statuses()["a"] == "waiting_user"
-    run = {**run, "recorder": "git-blackbird", "review_state": "done"}
+    run = {**run, "blackbird": {"review": "done"}}
     path.write_text(json.dumps(run))
     trial.expect(3, "execute", "--no-input")
     assert trial.statuses()["a"] == "done"

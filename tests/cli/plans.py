@@ -6,7 +6,9 @@ from typing import Any
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Task, new_task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RECORDER, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM, RunStatus
+from tests.records import run_of
 
 STAMP = "2026-01-01T00:00:00Z"
 FIRST_RUN = "019b7c4e52000001"
@@ -38,7 +40,7 @@ def run(task_id: str, run_id: str = FIRST_RUN, status: RunStatus = RunStatus.SUC
         "provider_session_ref": "a-session",
         "startedAt": "2026-01-02T02:00:00Z",
         "completedAt": None if status is RunStatus.RUNNING else "2026-01-02T02:01:05Z",
-        "recorder": RECORDER,
+        "program": PROGRAM,
         **fields,
     }
-    return Run.from_value({"id": RunId(run_id), "taskId": task_id, "status": status, **told})
+    return run_of(id=RunId(run_id), taskId=task_id, status=status, **told)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.cli.review_order import in_order
@@ -202,7 +202,12 @@ def test_a_review_on_record_that_cannot_be_read_shows_as_none(program: Program) 
 
 
 def test_what_is_yet_to_be_reviewed(program: Program) -> None:
-    about = {"run_type": "spec_review", "reviewed_run": "019b7c4e52000002", "review_round": 1, "pid": 4194304}
+    about = {
+        "run_type": "spec_review",
+        "reviewed_run": "019b7c4e52000002",
+        "opinion_round": 1,
+        "pid": 4194304,
+    }
     save(
         program.cwd,
         [task("a", status=Status.IN_PROGRESS), task("b", status=Status.IN_PROGRESS)],

@@ -7,7 +7,7 @@ from typing import Any
 
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import run, task

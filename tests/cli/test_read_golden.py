@@ -7,7 +7,8 @@ from typing import Any
 
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, Question, RunStatus
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.storage.locks import controller_lock
 from git_blackbird.storage.paths import Paths
 from tests.cli.golden_harness import Program, program, save

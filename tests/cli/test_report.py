@@ -12,7 +12,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.layers import Edge, layered_graph
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 

@@ -186,7 +186,7 @@ def test_what_the_go_program_left(program: Program) -> None:
     review: dict[str, Any] = {
         "run_type": "review",
         "provider": "claude",
-        "recorder": None,
+        "program": None,
         "parent_review_passed": False,
         "parent_review_resume_task_ids": ["a"],
         "parent_review_feedback": "Mend a.",

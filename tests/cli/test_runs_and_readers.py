@@ -14,7 +14,8 @@ import pexpect
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.model.run.run import RunStatus, TruncatedBytes
+from git_blackbird.model.run.parts import TruncatedBytes
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import RunStore
 from tests import preloaded
@@ -274,7 +275,7 @@ def test_json_of_one_run_is_its_record(program: Program, repo: Path) -> None:
     program.run("runs", "t1", FIRST_RUN, "--json")
     line = program.transcript[1]
     data = json.loads(line)["data"]
-    assert data["record"]["of_the_future"] == {"kept": True}
+    assert data["record"]["blackbird"]["of_the_future"] == {"kept": True}
     assert data["run"]["run"] == FIRST_RUN
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task, new_task
-from git_blackbird.model.run.run import Run
 from tests.cli.golden_harness import Program, program, save, store_at
+from tests.records import run_of
 from tests.support import commit, git
 
 __all__ = ["program"]
@@ -16,9 +16,10 @@ REQUEST: dict[str, Any] = {"decision_state": "changes_requested", "decision_feed
 APPROVED: dict[str, Any] = {"status": "success", "decision_state": "approved_continue"}
 QUESTION = {"id": "q", "prompt": "Which?", "options": ["x", "y"]}
 OF_A_WORKTREE: dict[str, Any] = {"worktree": "/nowhere", "home_branch": "main"}
+NOTHING = {"base": "0" * 40, "head": "0" * 40}
 LANDED: dict[str, Any] = {**OF_A_WORKTREE, "landing": "landed", "landed_at": STAMP}
 STAGES: dict[str, dict[str, Any]] = {
-    "half-undone": {"status": "success", "undo_begun": "undo"},
+    "half-undone": {"status": "success", "undoing": "undo"},
     "asked": {
         "status": "waiting_user",
         "questions": [{"id": "q", "prompt": "Which?", "options": ["x", "y"]}],
@@ -40,7 +41,7 @@ STAGES: dict[str, dict[str, Any]] = {
         "status": "success",
         "decision_state": "pending",
         **LANDED,
-        "landing_reason": "it is not committed: the hook refused",
+        "uncommitted": "it is not committed: the hook refused",
     },
     "deciding": {"status": "success", "decision_state": "pending"},
     "deciding-without-a-change": {"status": "success", "decision_state": "pending", "no_change": True},
@@ -58,7 +59,7 @@ STAGES: dict[str, dict[str, Any]] = {
         **OF_A_WORKTREE,
         "landing": "due",
     },
-    "landing-begun": {"status": "success", **OF_A_WORKTREE, "landing": "due", "landing_begun": True},
+    "landing-begun": {"status": "success", **OF_A_WORKTREE, "landing": "due", "landing_begun": NOTHING},
     "done": {"status": "success"},
     "done-once-landed": {**APPROVED, **LANDED},
     "failed": {"status": "failed", "error": "exit status 1"},
@@ -88,7 +89,7 @@ def put(program: Program, stages: Mapping[str, Mapping[str, Any]]) -> None:
             "completedAt": f"2026-01-01T00:{number:02d}:30Z" if is_over else None,
             "provider": "demo",
             "provider_session_ref": "session",
-            "recorder": "git-blackbird",
+            "program": "git-blackbird",
             "decision_requested_at": STAMP if "decision_state" in fields else None,
             "base_tree": base,
             "worktree_base": base if "worktree" in fields else None,
@@ -96,7 +97,7 @@ def put(program: Program, stages: Mapping[str, Mapping[str, Any]]) -> None:
             "landing_trees": {"base": base, "head": head} if "landed" in fields.values() else None,
             **fields,
         }
-        runs.append(Run.from_value(whole))
+        runs.append(run_of(**whole))
     save(program.cwd, tasks, runs)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 

@@ -14,6 +14,7 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.timestamps import parse_timestamp
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
 from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
@@ -75,7 +76,7 @@ def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_pa
     assert git(trial.repo, "status", "--short").split()[1::2] == ["one.txt", "three.txt", "two.txt"]
     records = [record for task in ("one", "two", "three") for record in trial.records(task)]
     assert sorted(record["id"] for record in records) == sorted(run for run, _, _ in starts(tmp_path))
-    assert {record["worker"] for record in records} <= {"local-1", "local-2"}
+    assert {fact(record, "worker") for record in records} <= {"local-1", "local-2"}
     assert "one is worked on by local-" in said
     assert re.search(
         r"^  worker +local-[12]$", trial.expect(0, "runs", "one", records[0]["id"]), re.MULTILINE
@@ -102,9 +103,9 @@ def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp
     assert home.returncode == 0
     assert f"one starts again elsewhere, since worker local-{number} is gone" in said
     lost, made = trial.records("one")
-    assert (lost["terminal_reason"], lost["worker"]) == ("worker_lost", f"local-{number}")
-    assert lost["superseded_at"] is not None
-    assert (made["status"], made["worker"]) == ("success", f"local-{3 - int(number)}")
+    assert (fact(lost, "terminal_reason"), fact(lost, "worker")) == ("worker_lost", f"local-{number}")
+    assert fact(lost, "superseded_at") is not None
+    assert (made["status"], fact(made, "worker")) == ("success", f"local-{3 - int(number)}")
 
 
 def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.run import DecisionState, Question, Run
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.run import ReviewState, RunFields
+from git_blackbird.model.run.parts import Own
+from git_blackbird.model.run.states import ReviewState
 from tests.cli.terminal import PROGRAM
 from tests.controller.support import (
     agree_to_agent,
@@ -163,7 +164,7 @@ def _reviewed(repo: Path) -> None:
     store = store_at(repo)
     with store.transaction() as transaction:
         (done,) = store.records.history(leaf("t").id).runs
-        transaction.save_run(done.with_fields(RunFields(review_state=ReviewState.DUE)))
+        transaction.save_run(done.with_own(Own(review=ReviewState.DUE)))
     configure(repo, reviews__mode="parallel")
 
 

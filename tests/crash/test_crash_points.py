@@ -19,7 +19,8 @@ from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import LandingState, Question, RunStatus
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop
@@ -83,8 +84,7 @@ def decisions(repo: Path) -> frozenset[tuple[str, str, str | None]]:
         (run.task_id, str(run.decision_state), run.decision_feedback)
         for history in histories
         for run in history.runs
-        if run.decision_resolved_at is not None
-        and (run.worktree is None or run.landing is LandingState.LANDED)
+        if run.decision_resolved_at is not None and (run.own.worktree is None or run.has_landed)
     )
 
 

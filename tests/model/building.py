@@ -8,7 +8,9 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import RECORDER, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM, RunStatus
+from tests.records import run_of
 
 STAMP = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"
@@ -60,11 +62,11 @@ def run(number: int = 1, status: RunStatus = RunStatus.SUCCESS, task_id: str = "
         "id": f"{number:016x}",
         "taskId": task_id,
         "startedAt": f"2026-01-01T00:{number:02d}:00Z",
-        "recorder": RECORDER,
+        "program": PROGRAM,
         "provider_session_ref": "session",
         **fields,
     }
-    return Run.from_value({**filled, "status": status})
+    return run_of(**filled, status=status)
 
 
 def history(*runs: Run) -> History:

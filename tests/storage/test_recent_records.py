@@ -8,10 +8,11 @@ import pytest
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.run.history import NO_HISTORY
-from git_blackbird.model.run.run import RECORDER, Run
+from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore
+from tests.records import run_of
 from tests.storage.building import make_layout
 
 SECOND = 1_000_000_000
@@ -28,15 +29,7 @@ def put(paths: Paths, task: str, seconds: int, run_id: str | None = None) -> Run
     """A record that started then, in a folder that last changed then."""
     moment = START + seconds * SECOND
     named = RunId(run_id) if run_id else build_run_id(moment, 0)
-    run = Run.from_value(
-        {
-            "id": named,
-            "taskId": task,
-            "startedAt": format_timestamp(moment),
-            "recorder": RECORDER,
-            "status": "success",
-        },
-    )
+    run = run_of(id=named, taskId=task, startedAt=format_timestamp(moment), program=PROGRAM, status="success")
     path = paths.record(TaskId(task), named)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(render_record(run))

@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import NO_HISTORY
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore
 from git_blackbird.storage.store import Store
+from tests.records import record_of, run_of
 from tests.storage.building import STAMP, broken, make_layout, read_record
 from tests.support import examples, hold_none
 
@@ -104,8 +107,8 @@ def put(paths: Paths, record: dict[str, Any] | bytes, name: str | None = None, t
 
 
 def ours(run_id: str = "0199f3a0c0000001", **fields: Any) -> Run:
-    whole = {"id": run_id, "taskId": "t1", "startedAt": STAMP, "recorder": RECORDER, "status": "success"}
-    return Run.from_value(whole | fields)
+    whole = {"id": run_id, "taskId": "t1", "startedAt": STAMP, "program": PROGRAM, "status": "success"}
+    return run_of(**(whole | fields))
 
 
 def history_faults(paths: Paths) -> list[tuple[str, str]]:
@@ -200,7 +203,7 @@ def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Pat
     found = read_record(put(paths, record), T)
     assert isinstance(found, Run)
     with Store(paths, hold_none).transaction() as transaction:
-        transaction.save_run(found.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
+        transaction.save_run(found.updated(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
     twice = read_record(paths.record(T, found.id), T)
@@ -219,7 +222,7 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
         "status": "success",
         "context": {},
         "decision_required": False,
-        "recorder": RECORDER,
+        "blackbird": {"program": PROGRAM, "said": {"prompt": ""}},
     }
 
 
@@ -391,7 +394,7 @@ def keep(paths: Paths, minute: int, **fields: Any) -> Path:
     """Save a record of ours that began at a minute, and make its folder one that may be remembered."""
     moment = parse_timestamp(f"2026-01-02T03:{minute:02}:00Z")
     record = GO_RECORD | {"id": build_run_id(moment, 0), "startedAt": format_timestamp(moment)}
-    path = put(paths, record | {"recorder": RECORDER} | fields)
+    path = put(paths, record | record_of(program=PROGRAM, **fields))
     os.utime(paths.task_runs(T), ns=(1, 1))
     return path
 

@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, Dismissal
-from git_blackbird.model.run.run import RECORDER, Run, RunFields
+from git_blackbird.model.run.parts import Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.record_file import render_record
+from tests.records import run_of
 from tests.storage.building import STAMP, make_layout, read_record
 
 GO_REVIEW_TEXT = r"""{
@@ -51,7 +55,7 @@ GO_REVIEW_TEXT = r"""{
 
 def reviewed(**fields: Any) -> Run:
     whole = {"id": "0199f3a0c0000001", "taskId": "p", "run_type": "review", "startedAt": STAMP}
-    return Run.from_value(whole | {"recorder": RECORDER, "status": "success"} | fields)
+    return run_of(**{**whole, "status": "success", "program": PROGRAM, **fields})
 
 
 def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> None:
@@ -72,16 +76,18 @@ def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> 
 def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
     results = {"a": ChildResult(task_id=TaskId("a"), status=ChildStatus.FAILED, feedback="no")}
     dismissed = Dismissal(reason="enough", at=STAMP, by="Ann")
-    run = reviewed(stdout="{}").with_fields(
-        RunFields(
-            parent_review_passed=False,
-            parent_review_resume_task_ids=(TaskId("a"),),
-            parent_review_feedback="no",
-            parent_review_results=results,
-            parent_review_completion_signature="parent-review:v1:00",
-            parent_review_dismissed=dismissed,
-            notes=("slow",),
+    run = (
+        reviewed(stdout="{}")
+        .updated(
+            RunFields(
+                parent_review_passed=False,
+                parent_review_resume_task_ids=(TaskId("a"),),
+                parent_review_feedback="no",
+                parent_review_results=results,
+                parent_review_completion_signature="parent-review:v1:00",
+            )
         )
+        .with_own(Own(dismissed=dismissed, notes=("slow",)))
     )
     written = json.loads(render_record(run))
     assert list(written.items())[5:] == [
@@ -93,16 +99,21 @@ def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
         ("parent_review_feedback", "no"),
         ("parent_review_results", {"a": {"task_id": "a", "status": "failed", "feedback": "no"}}),
         ("parent_review_completion_signature", "parent-review:v1:00"),
-        ("recorder", RECORDER),
-        ("parent_review_dismissed", {"reason": "enough", "at": STAMP, "by": "Ann"}),
-        ("notes", ["slow"]),
+        (
+            "blackbird",
+            {
+                "program": PROGRAM,
+                "notes": ["slow"],
+                "dismissed": {"reason": "enough", "at": STAMP, "by": "Ann"},
+            },
+        ),
     ]
     assert Run.from_value(written) == run
 
 
 def test_a_passing_verdict_says_so_and_names_no_one_to_resume() -> None:
     results = {"a": ChildResult(task_id=TaskId("a"), status=ChildStatus.PASSED)}
-    run = reviewed().with_fields(RunFields(parent_review_passed=True, parent_review_results=results))
+    run = reviewed().updated(RunFields(parent_review_passed=True, parent_review_results=results))
     written = json.loads(render_record(run))
     assert {name: value for name, value in written.items() if name.startswith("parent_review")} == {
         "parent_review_passed": True,

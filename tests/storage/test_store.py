@@ -12,10 +12,13 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RECORDER, Run, RunFields
+from git_blackbird.model.run.parts import Own, Snapshots
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, render_plan
 from git_blackbird.storage.store import Store
+from tests.records import run_of
 from tests.storage.building import STAMP, all_files, make_layout
 from tests.support import hold_none
 
@@ -174,9 +177,7 @@ def test_an_invalid_plan_is_set_aside_and_replaced(store: Store) -> None:
 
 def test_an_image_holds_plan_and_runs(store: Store) -> None:
     put(store, "a")
-    run = Run.from_value(
-        {"id": "0" * 16, "taskId": "a", "startedAt": STAMP, "recorder": RECORDER, "status": "running"}
-    )
+    run = run_of(id="0" * 16, taskId="a", startedAt=STAMP, program=PROGRAM, status="running")
     with store.transaction() as transaction:
         transaction.save_run(run)
         assert store.records.history(TaskId("a")).runs == (run,)
@@ -220,7 +221,7 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
         return trees
 
     fields = {"id": "9f86d081884c7d65", "taskId": "a", "startedAt": STAMP, "status": "success"}
-    known = Run.from_value({**fields, "base_tree": tree})
+    known = Run.from_value({**fields, "blackbird": {"snapshots": {"base": tree}}})
     with Store(paths, hold_none).transaction() as transaction:
         transaction.save_run(known)
     before = all_files(paths.private)
@@ -229,7 +230,7 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
         transaction.save_run(known)
         assert wanted == []
         with pytest.raises(UnusableError, match=f"the tree {'b' * 40} that it names is gone"):
-            transaction.save_run(known.with_fields(RunFields(head_tree="b" * 40)))
+            transaction.save_run(known.with_own(Own(snapshots=Snapshots(base=tree, head="b" * 40))))
     assert wanted == [frozenset({tree, "b" * 40})]
     assert all_files(paths.private) == before
     assert Store(paths, hold_none).records.history(TaskId("a")).runs == (known,)

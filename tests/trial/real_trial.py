@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from tests.records import fact
 from tests.standin.install import Program
 from tests.standin.real import SANDBOX, binary_of, path_of
 from tests.standin.server import StandIn
@@ -24,6 +25,6 @@ def start_as_installed(trial: Trial, program: Program) -> None:
 
 
 def assert_one_session(records: list[Record]) -> None:
-    assert [record.get("resumes") for record in records[1:]] == [record["id"] for record in records[:-1]]
+    assert [fact(record, "resumes") for record in records[1:]] == [record["id"] for record in records[:-1]]
     assert len({record["provider_session_ref"] for record in records}) == 1
     assert records[0]["provider_session_ref"]

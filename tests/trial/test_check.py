@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import CTRL_C, Terminal
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -35,7 +36,7 @@ def times(tmp_path: Path) -> int:
 
 
 def verdict(trial: Trial) -> dict[str, object]:
-    found: dict[str, object] = trial.records("a")[-1]["check"]
+    found: dict[str, object] = fact(trial.records("a")[-1], "check")
     return found
 
 
@@ -48,7 +49,7 @@ def test_a_change_that_passes_is_said_to_and_is_checked_in_a_copy(trial: Trial, 
     assert "check of a passed (" in said
     assert "a decision is due on a" in said
     assert verdict(trial)["outcome"] == "passed"
-    assert verdict(trial)["tree"] == trial.records("a")[0]["head_tree"]
+    assert verdict(trial)["tree"] == fact(trial.records("a")[0], "head_tree")
     assert git(trial.repo, "status", "--porcelain").splitlines() == ["?? new.txt"]
     (place,) = (tmp_path / "checks").read_text().splitlines()
     assert not Path(place).is_relative_to(trial.repo)
@@ -115,7 +116,7 @@ def test_a_gate_sends_it_back_to_the_session_until_it_passes(trial: Trial, tmp_p
     (first, second) = [line.split() for line in (tmp_path / "sessions").read_text().splitlines()]
     assert (first[0], first[1], second[1]) == (second[0], "0", "1")
     before, after = trial.records("a")
-    assert (before["decision_state"], before["requested_by"]) == ("changes_requested", "check")
+    assert (before["decision_state"], fact(before, "requested_by")) == ("changes_requested", "check")
     assert before["decision_feedback"].endswith("The end of what it printed:\n\nlooked\n")
     assert "decision_state" not in after
     assert trial.statuses() == {"a": "done"}
@@ -311,8 +312,8 @@ def test_reviewers_get_what_passed_and_are_told_so(trial: Trial, tmp_path: Path)
     check(trial, 'test ! -e new.txt || test "$(cat new.txt | wc -l)" -ne 1', tmp_path, mode="gate")
     trial.expect(0, "execute", "--no-input")
     first, second = trial.records("a")
-    assert (first["review_state"], second["review_state"]) == ("skipped", "done")
-    assert {review["reviewed_run"] for review in trial.reviews("a")} == {second["id"]}
+    assert (fact(first, "review_state"), fact(second, "review_state")) == ("skipped", "done")
+    assert {fact(review, "reviewed_run") for review in trial.reviews("a")} == {second["id"]}
     assert "passes on this change." in (tmp_path / "told").read_text()
 
 
@@ -355,5 +356,5 @@ def test_rounds_of_reviews_and_checks_are_counted_apart(trial: Trial, tmp_path: 
     trial.configure({"reviews.maxIterations": "2"})
     said = trial.expect(3, "execute", "--no-input")
     assert "issues are left after round 2 of 2" in said
-    requests = [record.get("requested_by") for record in trial.records("a")]
+    requests = [fact(record, "requested_by") for record in trial.records("a")]
     assert requests == ["reviewers", "check", None]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import fact
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -114,7 +115,7 @@ def test_its_repository_is_opened_and_given_back(trial: Trial) -> None:
     )
     trial.expect(3, "resume", "b", "--answer", "q=blue", "--no-input")
     assert "blue" in (trial.repo / "told").read_text()
-    assert {run.get("resumes") for run in trial.records("b")} == {None, "60303ae22b998861"}
+    assert {fact(run, "resumes") for run in trial.records("b")} == {None, "60303ae22b998861"}
     trial.expect(0, "decide", "b", "--approve")
     trial.expect(0, "decide", "c", "--reject")
     assert go.statuses() == {"a": "done", "b": "done", "c": "failed", "d": "todo"}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import preloaded
+from tests.records import fact
 from tests.support import Prepared, commit, git, wait_until, write
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
@@ -48,10 +49,10 @@ def test_a_run_names_the_commits_of_its_agent(trial: Trial) -> None:
     trial.command(f"{MAKE} one; cd .git/.. && {MAKE} two && git commit -q --amend --allow-empty -m better")
     trial.expect(0, "execute", "--no-input", "a")
     (record,) = trial.records("a")
-    assert record["commits"] == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
+    assert fact(record, "commits") == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
     trial.expect(0, "execute", "--no-input", "b")
     (record,) = trial.records("b")
-    assert record["commits"] == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
+    assert fact(record, "commits") == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
 
 
 def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
@@ -62,8 +63,8 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     (trial.repo / "go").touch()
     process.communicate(timeout=PATIENCE_SECONDS)
     (record,) = trial.records("a")
-    assert person not in record["commits"]
-    assert record["commits"] == oids(trial.repo, "HEAD~2", "HEAD")
+    assert person not in fact(record, "commits")
+    assert fact(record, "commits") == oids(trial.repo, "HEAD~2", "HEAD")
     assert sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir()) == [
         "agreements.json",
         "compare",
@@ -85,7 +86,7 @@ def test_a_run_that_was_cut_off_has_its_commits_when_it_is_closed(trial: Trial) 
     trial.command("true")
     trial.expect(0, "execute", "--no-input", "b")
     (record,) = trial.records("a")
-    assert record["commits"] == oids(trial.repo, "HEAD")
+    assert fact(record, "commits") == oids(trial.repo, "HEAD")
     assert not (trial.repo / ".git" / "blackbird" / "active").exists()
 
 
@@ -98,7 +99,7 @@ def test_an_agent_in_a_linked_worktree(trial: Trial) -> None:
     there.command(f"{MAKE} here; cd '{trial.repo}' && {MAKE} there")
     there.expect(0, "execute", "--no-input")
     (record,) = there.records("c")
-    assert record["commits"] == [*oids(linked, "HEAD"), *oids(trial.repo, "HEAD")]
+    assert fact(record, "commits") == [*oids(linked, "HEAD"), *oids(trial.repo, "HEAD")]
 
 
 def test_an_agents_commit_that_names_a_task_does_none(trial: Trial) -> None:
@@ -127,7 +128,7 @@ def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
     trial.expect(0, "decide", "a", "--approve")
     assert trial.statuses()["a"] == "done"
     (record,) = trial.records("a")
-    assert record["commits"] == oids(trial.repo, "HEAD")
+    assert fact(record, "commits") == oids(trial.repo, "HEAD")
 
 
 def test_an_approvals_commit_is_no_work_of_a_persons(trial: Trial) -> None:
@@ -220,7 +221,7 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
     assert f"commits of yours that are not recorded yet\n  {head[:10]}\n" in told
     assert trial.expect(0, "decide", "a", "--approve").startswith("approved a\n")
     (record,) = trial.records("a")
-    assert record["commits"] == [head]
+    assert fact(record, "commits") == [head]
     assert list((trial.repo / ".git/blackbird").glob("deferred-*")) == []
 
 
@@ -239,7 +240,7 @@ def test_commits_that_were_kept_are_recorded_in_their_order(trial: Trial) -> Non
         f"git-blackbird: commit {git(trial.repo, 'rev-parse', 'HEAD')[:10]} is recorded as run ID of b",
     ]
     (record,) = trial.records("a")
-    assert record["commits"] == [head]
+    assert fact(record, "commits") == [head]
 
 
 def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial) -> None:
@@ -251,7 +252,7 @@ def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial
     output = trial.expect(0, "execute", "--no-input")
     (record,) = trial.records("a")
     assert f"commit {head[:10]} is recorded as run {record['id']} of a; the task is done\n" in output
-    assert (record["commits"], trial.statuses()) == ([head], {"a": "done", "b": "done"})
+    assert (fact(record, "commits"), trial.statuses()) == ([head], {"a": "done", "b": "done"})
 
 
 @pytest.mark.parametrize("action", ["install", "uninstall"])

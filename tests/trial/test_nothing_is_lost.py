@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.running import INJECTED
+from tests.records import fact
 from tests.support import PATIENCE_SECONDS, git
 from tests.trial.program import ROOT, Trial
 
@@ -287,7 +288,7 @@ class Story:
                 "worktrees prune",
             ],
             "failed": [
-                *[f"redo {task}" if last.get("undone_at") else f"retry {task}"] * 3,
+                *[f"redo {task}" if fact(last, "undone_at") else f"retry {task}"] * 3,
                 *(f"restart {task} --no-input", f"delete {task} --force"),
             ],
             "skipped": [f"set-status {task} todo"],

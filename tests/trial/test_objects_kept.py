@@ -9,7 +9,9 @@ import pytest
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.run.run import Run, RunFields
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.run import Run
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -80,7 +82,7 @@ def test_what_records_name_outlives_the_garbage(trial: Trial) -> None:
 def test_a_commit_that_its_author_gave_up_is_not_needed(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(0, "decide", "a", "--approve")
-    (commit_id,) = trial.records("a")[-1]["commits"]
+    (commit_id,) = fact(trial.records("a")[-1], "commits")
     git(trial.repo, "reset", "-q", "HEAD^")
     git(trial.repo, "reflog", "expire", "--expire=now", "--all")
     git(trial.repo, "gc", "-q", "--prune=now")

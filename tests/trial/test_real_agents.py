@@ -14,6 +14,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.model.run.agent_io import WOKEN_MARK
+from tests.records import fact
 from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
@@ -44,7 +45,7 @@ def changes(trial: Trial, record: Record) -> list[str]:
 
 
 def ends(records: list[Record]) -> list[tuple[str, str | None]]:
-    return [(record["status"], record.get("terminal_reason")) for record in records]
+    return [(record["status"], fact(record, "terminal_reason")) for record in records]
 
 
 @pytest.mark.parametrize("program", real(), indirect=True)
@@ -65,12 +66,12 @@ def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
         ["M greet.py"],
     ]
     assert greet.read_text() == "print('goodbye')\n"
-    assert [one["result"] for one in (first, second)] == ["It greets.", "It parts."]
-    assert [one["agent_version"] for one in (first, second)] == [program.version] * 2
+    assert [fact(one, "result") for one in (first, second)] == ["It greets.", "It parts."]
+    assert [fact(one, "agent_version") for one in (first, second)] == [program.version] * 2
     assert_one_session([first, second])
     asked = len(model.requests) - 2
-    assert [one["usage"]["output_tokens"] for one in (first, second)] == [40, 20 * asked]
-    assert all((one.get("cost_usd") or 0) > 0 for one in (first, second)) == (program.agent == "claude")
+    assert [fact(one, "usage")["output_tokens"] for one in (first, second)] == [40, 20 * asked]
+    assert all((fact(one, "cost_usd") or 0) > 0 for one in (first, second)) == (program.agent == "claude")
     assert any("Write greet.py." in prompt for prompt in model.prompts())
     assert "Say goodbye." in model.prompts()[-1]
     trial.expect(0, "decide", "greet", "--approve")
@@ -152,8 +153,8 @@ def test_a_command_that_ends_in_the_background_takes_no_question_back(trial: Tri
     output = trial.expect(4, "execute", "--no-input")
     assert "greet: it has answered; still at work in the background: Build it" in output
     (record,) = trial.records("greet")
-    assert [question["id"] for question in record["questions"]] == ["tone"]
-    assert record["result"] == f"{ASKS}\n\n{WOKEN_MARK}\nThe build is green."
+    assert [question["id"] for question in fact(record, "questions")] == ["tone"]
+    assert fact(record, "result") == f"{ASKS}\n\n{WOKEN_MARK}\nThe build is green."
 
 
 def stop_us(trial: Trial, model: StandIn, command: str, number: signal.Signals) -> int:
@@ -168,7 +169,7 @@ def stop_them(trial: Trial, model: StandIn, number: signal.Signals) -> str:
     def signal_agent(_: int) -> None:
         (running,) = [record for record in trial.records("greet") if record["status"] == "running"]
         wait_until_kept(trial)
-        os.kill(running["pid"], number)
+        os.kill(fact(running, "pid"), number)
 
     code, said = stop(trial, model, "execute", signal_agent)
     assert code == 3, said
@@ -222,7 +223,7 @@ def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     first, lost = trial.records("greet")
     assert first["provider_session_ref"] in output
     assert "git blackbird restart greet" in output
-    assert (lost["status"], lost["terminal_reason"]) == ("failed", "session_lost")
+    assert (lost["status"], fact(lost, "terminal_reason")) == ("failed", "session_lost")
     assert len(model.requests) == asked
     model.tell("Done.")
     trial.expect(3, "restart", "greet", "-m", "As asked.", "--no-input")
@@ -292,7 +293,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     trial.configure({"codex.sandbox": "danger-full-access"})
     trial.expect(3, "resume", "greet", "--no-input")
     assert_one_session(trial.records("greet"))
-    assert trial.records("greet")[-1]["result"] == "Now I could."
+    assert fact(trial.records("greet")[-1], "result") == "Now I could."
     assert (trial.repo / "greet.py").read_text() == "x\n"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import fact
 from tests.standin.install import CLAUDE, CODEX, find_program
 from tests.standin.real import model_of
 from tests.standin.server import Dialect, Reply
@@ -72,7 +73,7 @@ def test_sessions_of_both_work_at_once_and_the_one_that_conflicts_goes_on(
         assert len(records) == 1 + (task in BY_CLAUDE) + (task in MEETING)
         assert {record["provider"] for record in records} == {"claude" if task in BY_CLAUDE else "codex"}
         assert_one_session(records)
-        assert len({record["worktree"] for record in records}) == 1
+        assert len({fact(record, "worktree") for record in records}) == 1
         assert output.count(f"{task} goes back to its agent: it conflicts") == (task in MEETING)
     shared = mine.read_text()
     assert {"mine", *MEETING} <= set(shared.splitlines())

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.request import RequestScreen
+from tests.records import fact
 from tests.standin.install import CODEX, Program
 from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
@@ -73,5 +74,5 @@ def test_a_task_is_watched_changed_as_asked_and_approved(
     assert_one_session(records)
     assert greet.read_text() == "print('goodbye')\n"
     assert [record["decision_state"] for record in records] == ["changes_requested", "approved_continue"]
-    assert all(record["usage"]["output_tokens"] > 0 for record in records)
+    assert all(fact(record, "usage")["output_tokens"] > 0 for record in records)
     assert "Say goodbye." in model.prompts()[-1]

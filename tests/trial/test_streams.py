@@ -25,6 +25,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from tests.controller.support import leaf, parent_of, put_plan
+from tests.records import fact
 from tests.support import commit
 from tests.trial.printer import Answer, install, starts
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
@@ -97,11 +98,11 @@ def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path
     seen = Expected(
         exit=code,
         status=record["status"],
-        reason=record.get("terminal_reason"),
-        text=record.get("result"),
-        questions=[question["prompt"] for question in record.get("questions") or ()],
-        cost=record.get("cost_usd"),
-        notes=record.get("notes") or [],
+        reason=fact(record, "terminal_reason"),
+        text=fact(record, "result"),
+        questions=[question["prompt"] for question in fact(record, "questions") or ()],
+        cost=fact(record, "cost_usd"),
+        notes=fact(record, "notes") or [],
         error=record.get("error"),
         says=[text for text in expected.says if text in said],
         starts=len(starts_of(stream, folder)),

@@ -7,6 +7,7 @@ import pytest
 
 from tests.controller.killing import kills
 from tests.controller.support import execute
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -126,7 +127,7 @@ def test_a_check_has_the_submodules_as_the_change_has_them(trial: Trial, is_else
 
 
 def verdict(trial: Trial) -> object:
-    check: dict[str, object] = trial.records("a")[-1]["check"]
+    check: dict[str, object] = fact(trial.records("a")[-1], "check")
     return check["outcome"]
 
 

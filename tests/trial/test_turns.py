@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -25,7 +26,7 @@ def trial(repo: Path) -> Trial:
 
 def requests(trial: Trial) -> list[int]:
     """How often each task was sent back."""
-    return [sum(run.get("requested_by") == "landing" for run in trial.records(task)) for task in TASKS]
+    return [sum(fact(run, "requested_by") == "landing" for run in trial.records(task)) for task in TASKS]
 
 
 def test_nobody_who_resolves_is_overtaken(trial: Trial) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import ENTER, Terminal
+from tests.records import fact
 from tests.support import commit, git, wait_until
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
@@ -37,7 +38,7 @@ def start_and_hold(trial: Trial, tmp_path: Path) -> tuple["subprocess.Popen[str]
     process = trial.start("execute", "a", "--no-input")
     wait_until((tmp_path / "ready").exists)
     (run,) = trial.records("a")
-    return process, go, f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
+    return process, go, f"run {run['id']} (process {fact(run, 'pid')}) works on it in {trial.repo}"
 
 
 def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.change.decision import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop

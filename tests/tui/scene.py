@@ -19,8 +19,11 @@ from git_blackbird.model.run.parent_verdict import (
     Feedback,
     completion_signature,
 )
-from git_blackbird.model.run.run import DecisionState, Question, Run, RunStatus, RunType
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from git_blackbird.model.run.summary import Trees
+from tests import records
 from tests.support import commit, git, write
 
 NOW = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
@@ -131,11 +134,12 @@ def run_of(run_id: RunId, task_id: str, begun: str, ended: str | None, **fields:
         "status": RunStatus.SUCCESS,
         "provider": "claude",
         "provider_session_ref": f"5f0c1f5e-0000-4000-8000-0000000000{run_id[-2:]}",
-        "recorder": "git-blackbird",
+        "program": "git-blackbird",
         "agent_version": "2.1.0",
         "completed_at": None if ended is None else f"{NIGHT}T{ended}Z",
     }
-    return Run(id=run_id, task_id=TaskId(task_id), started_at=f"{NIGHT}T{begun}Z", **{**said, **fields})
+    facts = {**said, **fields}
+    return records.run_of(id=run_id, task_id=task_id, started_at=f"{NIGHT}T{begun}Z", **facts)
 
 
 def change_of_units(repo: Path) -> Trees:

@@ -8,7 +8,7 @@ from textual.widgets import TextArea
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.request import RequestScreen
@@ -122,4 +122,4 @@ def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -
         await wait_for(pilot, lambda: "reviews due" in screen_text(app))
 
     drive(reviewed, session, LARGE)
-    assert runs_of(reviewed, "alpha")[-1].merged_review is None
+    assert runs_of(reviewed, "alpha")[-1].own.reviewed is None

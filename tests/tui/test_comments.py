@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.comment import CommentScreen
@@ -15,6 +15,7 @@ from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
+from tests.records import fact
 from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
@@ -76,7 +77,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
     run = runs_of(planned, "alpha")[0]
     assert run.decision_feedback == REQUEST + " ok"
     record = json.loads(next((planned / ".git/blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
-    assert record["review_comments"] == [
+    assert fact(record, "review_comments") == [
         {"path": "a.txt", "side": "new", "start": 2, "end": 2, "quoted": "+two", "text": "a digit"},
         {
             "path": "a.txt",

@@ -14,7 +14,9 @@ from textual.pilot import Pilot
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run.parts import LocalProcess
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import HelpScreen
@@ -73,13 +75,14 @@ PLACES: dict[str, Callable[[BlackbirdApp], object]] = {
 
 
 def is_gone(run: Run) -> bool:
-    assert run.pid is not None
-    return not signals.is_alive(run.pid, run.process_identity or "")
+    process = run.own.process
+    assert isinstance(process, LocalProcess)
+    return not signals.is_alive(process.pid, process.identity)
 
 
 def assert_paused(repo: Path, *, task_id: str = "alpha") -> None:
     run = runs_of(repo, task_id)[-1]
-    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
     assert is_gone(run)
 
 

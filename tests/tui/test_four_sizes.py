@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.support import commit, git
 from tests.tui.tmux import Tmux
@@ -67,5 +67,5 @@ def test_a_change_is_reviewed_by_line(
     tmux.press("q")
     tmux.wait_for_end(0)
     first, second = runs_of(pending, "alpha")
-    assert [(one.path, one.text) for one in first.review_comments] == [("a.txt", "Why not three?")]
+    assert [(one.path, one.text) for one in first.own.decision.comments] == [("a.txt", "Why not three?")]
     assert second.decision_state is DecisionState.APPROVED_QUIT

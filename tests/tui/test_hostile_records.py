@@ -1,17 +1,16 @@
 """No text of a plan, a record, a log or a change is more on any screen than the text that it is."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.filter import LineFilter
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from git_blackbird.agents.process import signals
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.tui.app import BlackbirdApp
@@ -24,6 +23,7 @@ from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.themes import HarmlessFilter
 from tests.attack.hostile import record, states, task_fields
 from tests.controller.support import configure, leaf, parent_of, put_plan
+from tests.records import with_facts
 from tests.support import commit, git, write
 from tests.tui.driver import drive, screen_text, see, wait_for
 
@@ -107,7 +107,14 @@ def put_hostile(repo: Path, *names: str, ours: bool = True, **more: object) -> N
     change, fields = hostile_change(repo), states(HOSTILE)
     for place, name in enumerate(names):
         task, run = task_of(name), f"{RUN}{place:02x}"
-        write(top, {f"runs/{task}/{run}.json": json.dumps(record(task, run, change | fields[name] | more))})
+        write(
+            top,
+            {
+                f"runs/{task}/{run}.json": json.dumps(
+                    with_facts(record(task, run, fields[name]), **change, **more)
+                )
+            },
+        )
         write(repo, {f".blackbird/runs/{task}/logs/{run}.stdout": f"{HOSTILE}\n" * 3})
         owed = {"parentTaskId": PARENT, "reviewRunId": REVIEW, "feedback": HOSTILE}
         write(top, {f"parent-review-feedback/{task}.json": json.dumps(owed)})
@@ -245,10 +252,9 @@ def test_a_question_and_its_options_are_shown_as_text(hostile: Path) -> None:
 
 def test_a_run_at_work_elsewhere_is_shown_as_text(hostile: Path) -> None:
     put_hostile(hostile, "asking")
-    pid = os.getpid()
-    alive = {"status": "running", "pid": pid, "process_identity": signals.identity(pid), "completedAt": None}
+    alive: dict[str, Any] = {"status": "running", "worker": HOSTILE, "completedAt": None}
     task, run = task_of("asking"), f"{RUN}00"
-    fields = states(HOSTILE)["asking"] | alive | {"questions": [], "repo_root": str(hostile)}
+    fields = with_facts(states(HOSTILE)["asking"], **alive, questions=[], repo_root=str(hostile))
     write(hostile / ".git/blackbird", {f"runs/{task}/{run}.json": json.dumps(record(task, run, fields))})
     write(hostile / ".git/blackbird", {f"streams/{task}.{run}.stdout": f"{HOSTILE}\n" * 3})
 

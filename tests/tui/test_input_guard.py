@@ -8,7 +8,7 @@ from textual.events import MouseDown, MouseUp
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.questions import QuestionScreen

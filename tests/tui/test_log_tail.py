@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.run.agent_io import Progress
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import RunEnded, RunStarted
 from git_blackbird.tui.log_tail import LogTailer
 from git_blackbird.tui.widgets.live_log import LivePane

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RunStatus, TerminalReason
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
@@ -80,8 +80,8 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert (first.status, first.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
-    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (first.status, first.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
 
 
 @pytest.mark.parametrize("key", ["q", "SIGTERM", "SIGINT"])
@@ -137,7 +137,7 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
     assert first.superseded_by == "retry"
-    assert second.resumes is None
+    assert second.own.resumes is None
 
 
 def test_a_status_is_set_by_hand_and_escape_sets_none(planned: Path) -> None:

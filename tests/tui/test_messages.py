@@ -9,7 +9,7 @@ from textual.widgets import TextArea
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.request import RequestScreen
@@ -54,7 +54,7 @@ def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert (second.resumes, second.message) == (first.id, "Say two.")
+    assert (second.own.resumes, second.own.said.message) == (first.id, "Say two.")
     assert (planned / "a.txt").read_text() == "two\n"
 
 
@@ -80,7 +80,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
         DecisionState.CHANGES_REQUESTED,
         "Say\ntwo\nand\nthree.",
     )
-    assert (second.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
+    assert (second.own.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
 
 
 def test_feedback_of_a_review_is_carried_with_a_message(planned: Path) -> None:
@@ -98,7 +98,7 @@ def test_feedback_of_a_review_is_carried_with_a_message(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
 
     drive(planned, session)
-    told = runs_of(planned, "use")[-1].prompt or ""
+    told = runs_of(planned, "use")[-1].own.said.prompt or ""
     assert "In a word." in told
     assert "Say more." in told
 

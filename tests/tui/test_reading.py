@@ -8,7 +8,7 @@ from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
     configure,

@@ -52,7 +52,7 @@ def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> No
 
     drive(planned, session)
     first, second = runs_of(planned, "guide-use")
-    assert second.resumes == first.id
+    assert second.own.resumes == first.id
 
 
 def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_review_is_dismissed_with_a_reason(planned: Path) -> None:
         await wait_for(pilot, lambda: status(planned, "guide") is Status.DONE)
 
     drive(planned, session)
-    dismissal = runs_of(planned, "guide")[-1].parent_review_dismissed
+    dismissal = runs_of(planned, "guide")[-1].own.dismissed
     assert dismissal is not None
     assert dismissal.reason == "It is clear"
 

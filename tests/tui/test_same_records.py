@@ -1,9 +1,11 @@
 """Decisions on the screen leave the same records as through any other user interface."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from git_blackbird.controller.engine.commands import execute_loop
+from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from tests.controller.support import (
     APPROVE,
@@ -30,24 +32,22 @@ TASKS = (
 OWN = frozenset(
     [
         "id",
-        "started_at",
-        "completed_at",
+        "startedAt",
+        "completedAt",
         "stdout",
         "stderr",
         "decision_requested_at",
         "decision_resolved_at",
-        "pid",
-        "process_identity",
         "provider_session_ref",
-        "resumes",
         "repo_root",
-        "head_commit",
-        "status_since",
-        "superseded_at",
-        "task_since",
-        "prompt",
-        "raw_totals",
-        "unknown",
+        "blackbird.process",
+        "blackbird.resumes",
+        "blackbird.heads.commit",
+        "blackbird.status_since",
+        "blackbird.superseded.at",
+        "blackbird.task_since",
+        "blackbird.said.prompt",
+        "blackbird.agent.raw_totals",
     ]
 )
 
@@ -62,7 +62,17 @@ def prepared(place: Path) -> Path:
 
 
 def shared(run: Run) -> dict[str, Any]:
-    return {name: getattr(run, name) for name in Run.model_fields if name not in OWN}
+    return dict(_fields("", run.to_json()))
+
+
+def _fields(above: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in part.items():
+        if f"{above}{name}" in OWN:
+            continue
+        if isinstance(value, dict) and name in {"blackbird", *Own.model_fields}:
+            yield from _fields(f"{above}{name}.", value)
+        else:
+            yield f"{above}{name}", value
 
 
 def records(repo: Path) -> dict[str, Any]:

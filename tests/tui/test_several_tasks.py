@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.model.run.run import LandingState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
@@ -58,7 +57,7 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
 
     drive(parallel, session, (120, 40))
     for task_id in ("alpha", "beta"):
-        assert runs_of(parallel, task_id)[-1].landing is LandingState.LANDED
+        assert runs_of(parallel, task_id)[-1].has_landed
         assert (parallel / f"{task_id}.txt").exists()
 
 

@@ -21,7 +21,7 @@ from git_blackbird.model.base.lenient import (
     Valid,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 
 class TokenUsage(Lenient):

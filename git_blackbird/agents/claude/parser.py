@@ -36,7 +36,7 @@ from git_blackbird.agents.turns import Turn, Turns
 from git_blackbird.messages.incoming.questions import parse_questions, parse_tool_questions
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 
 _KINDS = {
     **dict.fromkeys(

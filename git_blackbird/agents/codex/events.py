@@ -26,7 +26,7 @@ from git_blackbird.model.base.lenient import (
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 
 class ThreadUsage(Lenient):

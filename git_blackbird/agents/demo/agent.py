@@ -22,7 +22,7 @@ from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 _PROGRAM = Path(__file__).with_name("demo_program.py")
 # Imported: a program that is started by its path is compiled at each start.

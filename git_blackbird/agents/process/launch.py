@@ -23,7 +23,7 @@ from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpe
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.model.run.agent_io import AgentResult, Progress
-from git_blackbird.model.run.run import RunFields
+from git_blackbird.model.run.parts import LocalProcess
 
 GATE_CLOSED_STATUS = 75
 RESULT_GRACE_SECONDS = 60.0
@@ -183,9 +183,9 @@ class GatedProcess:
         return self.popen.pid
 
     @property
-    def fields(self) -> RunFields:
+    def process(self) -> LocalProcess:
         """What the record of its run says of it."""
-        return RunFields(pid=self.pid, process_identity=self.identity)
+        return LocalProcess(pid=self.pid, identity=self.identity)
 
     def open_gate(self) -> None:
         """Let the agent begin. If the process has ended meanwhile, ``follow`` reports it."""

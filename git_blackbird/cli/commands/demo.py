@@ -28,7 +28,8 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import STATE_OF, Choice, Decision
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState, Question, RunStatus
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, ReviewsEnded
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -156,6 +157,6 @@ def _choice(checkpoint: Checkpoint) -> Choice:
     run = checkpoint.run
     if run.status is RunStatus.FAILED:
         return Choice.REJECT
-    is_first = run.resumes is None and not checkpoint.task.deps
+    is_first = run.own.resumes is None and not checkpoint.task.deps
     asked_before = run.decision_state is DecisionState.CHANGES_REQUESTED
     return Choice.REQUEST_CHANGES if is_first and not asked_before else Choice.APPROVE_CONTINUE

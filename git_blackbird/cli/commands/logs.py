@@ -13,7 +13,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps, saved_steps
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, shell_word
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 
 
 def show_log(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool) -> None:
@@ -36,7 +37,7 @@ def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> I
     yield f"==> run {run.id} of {clean_line(run.task_id)}, {clean_line(run.provider)} <==\n"
     yield first
     yield from blocks
-    yield transcript.finish(run.usage, run.cost_usd)
+    yield transcript.finish(run.own.agent.usage, run.own.agent.cost_usd)
     stdout, stderr = run_queries.saved_outputs(workspace, run)
     if stdout.missing:
         yield transcript.remark(_missing(stdout))
@@ -88,7 +89,7 @@ def _follow_steps(call: CommandContext, workspace: Workspace, run: Run, followed
     if not has_steps:
         _write_streams(call, workspace, run)
     ended = run_queries.reread(workspace, run)
-    call.write(transcript.finish(ended.usage, ended.cost_usd))
+    call.write(transcript.finish(ended.own.agent.usage, ended.own.agent.cost_usd))
 
 
 def _write_streams(call: CommandContext, workspace: Workspace, run: Run) -> None:

@@ -51,7 +51,7 @@ from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 

@@ -37,7 +37,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.provenance import FROM_ELSEWHERE
-from git_blackbird.model.run.run import LandingState, Run, RunFields
+from git_blackbird.model.run.run import Run
 
 
 def runs(
@@ -127,8 +127,8 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)
     noted = with_noted(workspace, run)
-    if run.landing is not LandingState.LANDED:
-        noted = noted.with_fields(RunFields(worktree=workspace.worktree_of(run)))
+    if not run.has_landed:
+        noted = noted.working_in(workspace.worktree_of(run))
     commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
     call.lines(run_lines(noted, call, prompt, logs, commit_lines(commits)))
@@ -137,8 +137,8 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
 
 def _prompt_text(run: Run) -> str:
     """Return a run's prompt, less the system prompt and the project snapshot."""
-    if run.prompt is not None:
-        return run.prompt
+    if run.own.said.prompt is not None:
+        return run.own.said.prompt
     if isinstance(review := run.context.get("review"), dict):
         return str(review.get("prompt") or "")
     if "task" not in run.context:

@@ -31,7 +31,6 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import FROM_ELSEWHERE
-from git_blackbird.model.run.run import LandingState
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
@@ -125,10 +124,10 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
             f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
         )
     run = view.history.latest
-    place = None if run is None or run.landing is LandingState.LANDED else workspace.worktree_of(run)
+    place = None if run is None or run.has_landed else workspace.worktree_of(run)
     if place is not None:
         yield "worktree", clean_line(place, 1000)
-    if run is not None and run.landing is not None:
+    if run is not None and run.own.landing is not None:
         yield "landing", landing_text(run)
     if view.skipped:
         yield "skipped", ", ".join(view.skipped)
@@ -176,10 +175,10 @@ def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
 
 def _check(view: TaskView) -> Iterator[str]:
     run = view.history.latest
-    if run is None or (run.check is None and run.landing_check is None):
+    if run is None or (run.own.check is None and run.landing_check is None):
         return
-    if run.check is not None:
-        yield from check_lines(run.check)
+    if run.own.check is not None:
+        yield from check_lines(run.own.check)
     if run.landing_check is not None:
         first, *rest = check_lines(run.landing_check)
         yield from (f"of the merged files: {first}", *rest)
@@ -188,6 +187,6 @@ def _check(view: TaskView) -> Iterator[str]:
 
 def _reviews(view: TaskView) -> Iterator[str]:
     run = view.history.latest
-    if run is not None and run.merged_review is not None:
+    if run is not None and run.own.reviewed is not None:
         word = overall_word(merged_or_none(run))
         yield f"{word}, round {run.review_round or 1}: {task_command('review show', view.task.id)}"

@@ -116,8 +116,8 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
-        if live.run.worktree is not None and not live.run.cluster:
-            yield f"    in {clean_line(live.run.worktree, 1000)}"
+        if live.run.worktree_path is not None and not live.run.is_remote:
+            yield f"    in {clean_line(live.run.worktree_path, 1000)}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
 
@@ -127,10 +127,10 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
     since = format_seconds(run_seconds(run, now))
     word = review_word(run.run_type) or "run"
     where = f"process {run.pid}"
-    if run.cluster:
+    if run.is_remote:
         where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
     text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
-    if run.cluster and holder is None:
+    if run.is_remote and holder is None:
         command = EXECUTE if overview.cluster_address else f"{EXECUTE} --cluster ADDRESS"
         return f"{text}\n      `{command}` takes up what it did"
     if holder is not None:

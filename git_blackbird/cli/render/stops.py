@@ -14,7 +14,7 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Phase, Timings
 from git_blackbird.model.views.stop import Stop
 

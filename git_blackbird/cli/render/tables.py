@@ -7,7 +7,8 @@ from typing import NamedTuple
 import click
 
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -140,7 +141,9 @@ _RUN_COLORS = {
 def status_cell(run: Run) -> Cell:
     """Write a run's status in its colour; a superseded run is dim."""
     return Cell(
-        run.status.value, None if run.superseded_at else _RUN_COLORS[run.status], dim=bool(run.superseded_at)
+        run.status.value,
+        None if run.is_superseded else _RUN_COLORS[run.status],
+        dim=run.is_superseded,
     )
 
 

@@ -8,7 +8,7 @@ from git_blackbird.cli.render.svg import box, escape, fitted, label, picture
 from git_blackbird.controller.queries.report import ReportedRun, ReportedTask
 from git_blackbird.messages.display.format import counted, format_moment, render_duration
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 
 MOST_ROWS = 60
 _MOST_BARS = 1000

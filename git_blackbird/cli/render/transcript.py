@@ -8,7 +8,7 @@ from git_blackbird.cli.render.tables import char_width
 from git_blackbird.messages.display.format import UsageCost, render_spent, wrap_line
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {

@@ -30,7 +30,9 @@ from git_blackbird.model.rules.attention import PendingKind
 from git_blackbird.model.rules.reviews import ChangeReviewView, GateState, merged_or_none, missing_texts
 from git_blackbird.model.run.commits import Evidence
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.run import Answer, DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.run.parts import Answer
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus
 from git_blackbird.model.run.summary import KeptPath, Summary
 
 _NEXT_STEPS = "Commands that get on with it."
@@ -323,9 +325,7 @@ class ChangeReviewOutput(DataOutput, schema_name="review-change"):
     title: str = field("Its title.", "task.title")
     status: Status = field("Its status.", "task.status")
     run: RunId | None = field("Its latest run.", "run.id")
-    review_state: ReviewState | None = field(
-        "How the reviews of that run's change stand.", "run.review_state"
-    )
+    review_state: ReviewState | None = field("How the reviews of that run's change stand.", "run.own.review")
     decision: DecisionState | None = field("What was decided on it.", "run.decision_state")
     round: int | None = field("The round of reviews.", "run.review_round")
     max_rounds: int = field("How many rounds there may be.")

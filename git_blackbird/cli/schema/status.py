@@ -23,7 +23,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
-from git_blackbird.model.run.run import Question, RunType
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import RunType
 
 _TASK = "The task."
 
@@ -197,7 +198,7 @@ class LiveRunView(View):
     pid: int | None = field("Its process, if that is on this machine.", "run.pid")
     worker: str | None = field("The worker of a cluster that makes it.", "run.worker")
     started_at: str = field("When it started.", "run.started_at")
-    worktree: str | None = field("The worktree of its own in which it works.", "run.worktree")
+    worktree: str | None = field("The worktree of its own in which it works.", "run.worktree_path")
     alive: bool = field("Whether the process is there.")
 
 

@@ -20,7 +20,9 @@ from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
 from git_blackbird.model.change.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import Progress, RightsQuestion
-from git_blackbird.model.run.run import DecisionState, Question, Run, RunType
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunType
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress
@@ -353,4 +355,6 @@ class AgentPrinter:
         """Show what was held back, and what the run has spent."""
         for stream, where in self._streams.values():
             self._writer.put(self._lines(stream.finish(), where), where)
-        self._writer.put(self._lines(self._transcript.finish(run.usage, run.cost_usd), STDOUT))
+        self._writer.put(
+            self._lines(self._transcript.finish(run.own.agent.usage, run.own.agent.cost_usd), STDOUT)
+        )

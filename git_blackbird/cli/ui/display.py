@@ -18,7 +18,8 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.run import Question, RunStatus
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 

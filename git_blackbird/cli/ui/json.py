@@ -8,7 +8,7 @@ from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 

@@ -28,7 +28,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind, RightsQuestion
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (

@@ -46,7 +46,8 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import APPROVE_ANYWAY, UNDECIDED, Choice, Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.run import REVIEWER_TYPES, Question
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import REVIEWER_TYPES
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
@@ -169,7 +170,7 @@ class TerminalUI(AskingUI):
         self._activities.pop(run.id, None)
         if not self._activities:
             self._display.rest()
-        self._meter.tell(run.id, run.usage, run.cost_usd)
+        self._meter.tell(run.id, run.own.agent.usage, run.own.agent.cost_usd)
         self._finish_printing(run)
         self._show_line(event)
         if not self.wants_output:

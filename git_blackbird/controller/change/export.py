@@ -13,7 +13,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import add_worktree, is_taken
 from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
-from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_run_ref
+from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pair
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import task_command
@@ -82,7 +82,7 @@ def create_task_branch(
             f"the change of {task.id} does not apply to {place}: {', '.join(listed)}", hint=hint
         )
     if merged.tree == before:
-        began = runs[0].head_commit
+        began = runs[0].own.heads.commit
         other = "" if began is None else task_command("branch", task.id, f" --onto {began[:12]}")
         raise RequestError(f"{place} has the change of {task.id} already", hint=other or None)
     name = name or f"blackbird/{task.id}"
@@ -127,7 +127,7 @@ def restore_run(
         )
     if tree not in TreeStore(repo):
         raise UnusableError(f"the tree {tree} of run {run.id} is not in this repository")
-    parent = run.head_commit and find_commit(repo, run.head_commit)
+    parent = run.own.heads.commit and find_commit(repo, run.own.heads.commit)
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)
@@ -153,7 +153,7 @@ def _require_place(repo: Repository, folder: Path) -> None:
 
 
 def _commit_kept(repo: Repository, kept: str) -> str:
-    pair = load_run_ref(repo, kept.rpartition("/")[2], "worktrees")
+    pair = load_pair(repo, "worktrees", kept.rpartition("/")[2])
     if pair is None:
         raise UnusableError(f"{kept} has no files")
     return commit_tree(repo, pair.head, head(repo).commit, f"Files of {kept}\n")

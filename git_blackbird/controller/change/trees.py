@@ -61,7 +61,7 @@ def _between(
     workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: Trees
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
-    if runs[-1].worktree is not None:
+    if runs[-1].own.worktree is not None:
         return
     paths = changed_paths(workspace.repo, pair)
     last, own = runs[-1].sort_key, runs[0].task_id

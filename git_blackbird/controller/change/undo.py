@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from git_blackbird.controller.core.guards import require_usable
@@ -31,7 +30,6 @@ from git_blackbird.git.worktree.log import (
 from git_blackbird.git.worktree.merging import Merged, merge_changes, with_attempt
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
-from git_blackbird.git.worktree.saved_trees import delete_run_ref, load_run_ref, save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
@@ -44,7 +42,8 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
-from git_blackbird.model.run.run import LandingState, Run, RunFields
+from git_blackbird.model.run.parts import Own, Undoing, Undone
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import KeptPath, Summary, Trees
 from git_blackbird.storage.locks import approval_lock
 
@@ -113,7 +112,7 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
     """Whether anything of a task may be in the user's worktree, by its records."""
     runs = Work.of(state.history(run.task_id)).runs
-    return run.worktree is None or any(one.has_changed_worktree for one in runs)
+    return run.own.worktree is None or any(one.has_changed_worktree for one in runs)
 
 
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
@@ -126,7 +125,7 @@ def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
 
     Raises as ``undo_task`` does.
     """
-    return _perform(workspace, run.task_id, is_redo=run.undo_begun == "redo", dry_run=False)
+    return _perform(workspace, run.task_id, is_redo=run.is_redoing, dry_run=False)
 
 
 def _run(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
@@ -150,7 +149,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if history.latest is not None and history.latest.is_pending:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.undo_begun)
+    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.own.undoing)
     if task.status in IN_HAND and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
@@ -158,7 +157,7 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     undone = work.undone
     runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
-    if not runs and marked and (marked.undo_left or marked.undo_uncommitted or marked.undo_begun):
+    if not runs and marked and (_is_incomplete(marked.own.undone) or marked.own.undoing):
         # The obstacle may be gone, or the change is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
@@ -169,10 +168,15 @@ def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     return runs[::-1]
 
 
+def _is_incomplete(undone: Undone | None) -> bool:
+    """Whether an undo left something, which may succeed now."""
+    return undone is not None and bool(undone.left or undone.uncommitted)
+
+
 def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     work = Work.of(state.history(task.id))
     undone, later = work.undone, work.runs
-    if any(run.undo_begun == "undo" for run in later):
+    if any(run.own.undoing is not None and not run.is_redoing for run in later):
         # It is half taken back.
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]
@@ -204,10 +208,7 @@ class _Undo:
             return self._result(Trees(now, merged.tree), merged.left)
         self._require_some(merged, now)
         pair = self._pair(Trees(now, merged.tree), merged.left)
-        if not self.is_redo:
-            # The trees before and after stay reachable, whatever happens.
-            save_run_ref(repo, self._marked.id, *pair, purpose="undo")
-        self._mark_begun()
+        self._mark_begun(pair)
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         change = Trees(now, merged.tree)
         refused = write_paths(repo, change, expected, self._journal, timeout_seconds=seconds)
@@ -216,7 +217,7 @@ class _Undo:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
         commit = self._commit(pair, is_whole=not refused)
         is_whole = not refused and not commit.is_locked
-        self._record(left, commit, is_whole=is_whole)
+        self._record(self._trees(pair), left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
         return replace(result, is_whole=is_whole)
 
@@ -242,22 +243,26 @@ class _Undo:
     def _journal(self) -> Journal:
         return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
 
-    @cached_property
+    @property
     def _kept(self) -> Trees | None:
         """The trees before and after an undo of these runs, made or only begun; None without one."""
-        return load_run_ref(self.workspace.repo, self._marked.id, "undo")
+        return self._marked.undo_trees
 
     @property
     def _begun(self) -> Trees | None:
         """The pair of an undo or redo that has begun and is not complete."""
-        if self._kept is None or self._marked.undo_begun is None:
+        if self._kept is None or self._marked.own.undoing is None:
             return None
         return Trees(self._kept.head, self._kept.base) if self.is_redo else self._kept
 
-    def _mark_begun(self) -> None:
+    def _trees(self, pair: Trees) -> Trees:
+        """Return the trees of the undo: a redo brings back what that took out."""
+        return self._kept or Trees(pair.head, pair.base) if self.is_redo else pair
+
+    def _mark_begun(self, pair: Trees) -> None:
         """Record that the undo has begun, for the next execute to complete it."""
-        fields = RunFields(undo_begun=self._verb)
-        update_run(self.workspace, self._marked, lambda stored: stored.with_fields(fields))
+        undoing = Own(undoing=Undoing(verb=self._verb, trees=self._trees(pair)))
+        update_run(self.workspace, self._marked, lambda stored: stored.with_own(undoing))
 
     def _require_some(self, merged: Merged, now: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
@@ -311,9 +316,9 @@ class _Undo:
             plan_commit(workspace.repo, wanted, written.head),
             undo_mark(run_id, is_redo=self.is_redo),
         )
-        if not plan.edits and not plan.obstacles and self._marked.undo_begun is not None:
+        if not plan.edits and not plan.obstacles and self._marked.own.undoing is not None:
             # It was cut off after its commit.
-            made = commit_of_run(workspace.repo, mark, self._marked.head_commit)
+            made = commit_of_run(workspace.repo, mark, self._marked.own.heads.commit)
             return _Commit() if made is None else _followed(workspace.repo, made)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
@@ -332,9 +337,9 @@ class _Undo:
         if not self.is_redo:
             return written if self._commits_in_head() else nothing
         made = self._marked.undo_commit
-        if made is None and self._marked.undo_begun is not None:
+        if made is None and self._marked.own.undoing is not None:
             mark = undo_mark(self._marked.id, is_redo=False)
-            made = commit_of_run(self.workspace.repo, mark, self._marked.head_commit)
+            made = commit_of_run(self.workspace.repo, mark, self._marked.own.heads.commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing
         carrier = Carrier(self.workspace.repo, HIDDEN)
@@ -342,37 +347,37 @@ class _Undo:
         return carrier.without(written, carrier.changed_paths(*written) - committed)
 
     def _commits_in_head(self) -> bool:
-        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).head_commit
+        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).own.heads.commit
         own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in self.runs))
         if commits_in_head(repo, own, began):
             return True
         # That of a killed approval is in no record.
         return any(commit_of_run(repo, run.id, began) for run in self.runs)
 
-    def _record(self, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
+    def _record(self, trees: Trees, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
         """Record the result. A change that was not brought back in full still counts as taken back.
 
         If a file could not be written, the undo stays begun, as after a crash.
         """
         is_back = self.is_redo and not left and not commit.is_refused
-        made = self._marked.undo_commit if self.is_redo else commit.oid or self._marked.undo_commit
-        fields = RunFields(
-            undone_at=None if is_back else self._marked.undone_at or self.workspace.environment.timestamp(),
-            undo_left=tuple(sorted(path.decode(errors="replace") for path in left)),
-            undo_commit=None if is_back else made,
-            undo_uncommitted=commit.is_refused or None,
-            undo_begun=None if is_whole else self._verb,
+        now = self.workspace.environment.timestamp()
+        undone = Undone(
+            at=self._marked.undone_at or now,
+            trees=trees,
+            left=tuple(sorted(path.decode(errors="replace") for path in left)),
+            commit=(None if self.is_redo else commit.oid) or self._marked.undo_commit,
+            uncommitted=commit.is_refused,
         )
-        if self._marked.landing_begun:
-            fields = fields.with_fields(RunFields(landing=LandingState.LANDED, landing_begun=None))
+        parts = Own(
+            undone=None if is_back else undone,
+            undoing=None if is_whole else Undoing(verb=self._verb, trees=trees),
+        )
         with self.workspace.transaction() as transaction:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
-            transaction.save_run(stored.with_fields(fields))
+            transaction.save_run(stored.landed_at_last(now).with_own(parts))
             save_statuses(transaction)
         if is_whole:
             self._journal.end()
-        if is_back:
-            delete_run_ref(self.workspace.repo, self._marked.id, "undo")
 
     def _result(
         self,

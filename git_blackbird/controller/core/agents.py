@@ -36,7 +36,8 @@ from git_blackbird.model.rules.reviews import TYPES
 from git_blackbird.model.rules.state import PlanState, parents_to_review
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.findings import Source
-from git_blackbird.model.run.run import Run, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, RunType
 
 SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 """The two reviews of a change, by the type of their runs."""
@@ -181,7 +182,7 @@ def go_on_without(workspace: Workspace, run: Run) -> str:
         return review_without(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
         return task_command("review run", run.task_id).with_agent()
-    is_begun = run.status is RunStatus.PAUSED or run.resumes is not None
+    is_begun = run.status is RunStatus.PAUSED or run.own.resumes is not None
     return start_without(workspace, restart_command(run.task_id) if is_begun else EXECUTE, run.provider)
 
 

@@ -18,7 +18,9 @@ from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.run import Question, Run, RunStatus
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
 from git_blackbird.storage.files import SaveError
@@ -262,7 +264,7 @@ def _answers_to(run: Run | None) -> str:
 def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
     """Whether the records keep a message to a task: then it is heard, now or by the next start."""
     runs = workspace.store.records.history(task_id).own
-    return any(message in {run.message, run.decision_feedback} for run in runs)
+    return any(message in {run.own.said.message, run.decision_feedback} for run in runs)
 
 
 def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:

@@ -11,8 +11,10 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import LocalProcess
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import ReviewState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import ReviewState, RunStatus
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 
@@ -21,9 +23,10 @@ def is_alive(run: Run) -> bool:
     """Whether the process of a record still runs; on another machine, as the record says."""
     from git_blackbird.agents.process import signals  # most records are closed
 
-    if run.cluster:
+    if run.is_remote:
         return run.status is RunStatus.RUNNING
-    return bool(run.pid and run.process_identity and signals.is_alive(run.pid, run.process_identity))
+    process = run.own.process
+    return isinstance(process, LocalProcess) and signals.is_alive(process.pid, process.identity)
 
 
 def processes_at_work(paths: Paths, run: Run) -> list[int]:
@@ -92,10 +95,10 @@ def require_whole(history: History) -> None:
             f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
         )
     for begun in history.recent:
-        if begun.undo_begun is not None:
-            opposite = task_command("redo" if begun.undo_begun == "undo" else "undo", begun.task_id)
+        if begun.own.undoing is not None:
+            opposite = task_command("undo" if begun.is_redoing else "redo", begun.task_id)
             raise HalfWrittenError(
-                f"the {begun.undo_begun} of {begun.task_id} was interrupted, and would stay half done",
+                f"the {begun.own.undoing.verb} of {begun.task_id} was interrupted, and would stay half done",
                 hint=f"`{EXECUTE}` completes it, and `{opposite}` turns it round",
             )
 
@@ -118,7 +121,7 @@ def require_not_busy(workspace: Workspace, task: Task) -> None:
             f"an agent is working on {task.id} (run {history.live.id}, process {history.live.pid})",
             hint=_PAUSES if is_watched else f"{UNWATCHED}; `{EXECUTE}` stops it",
         )
-    is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
+    is_due = history.latest is not None and history.latest.own.review is ReviewState.DUE
     if not is_due or controller_holder(workspace.paths) is None:
         return
     for review in workspace.store.records.reviews(task.id).runs:
@@ -155,7 +158,7 @@ def require_undecided(workspace: Workspace, run: Run) -> Run:
     history = workspace.store.records.history(run.task_id)
     require_usable(run.task_id, history)
     stored = history.find(run.id)
-    if stored is None or stored.superseded_at or stored.decision_state is not run.decision_state:
+    if stored is None or stored.is_superseded or stored.decision_state is not run.decision_state:
         raise RequestError(f"run {run.id} of {run.task_id} was decided elsewhere meanwhile")
     return stored
 

@@ -13,15 +13,9 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import (
-    RECORDER,
-    DecisionState,
-    Run,
-    RunFields,
-    RunStatus,
-    TerminalReason,
-    superseded_text,
-)
+from git_blackbird.model.run.parts import LocalProcess, Own, RemoteProcess
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, superseded_text
 from git_blackbird.storage.store import Transaction
 
 _MILLISECOND = 1_000_000
@@ -61,11 +55,11 @@ def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> 
     return changed
 
 
-def note_on_run(workspace: Workspace, run: Run, fields: RunFields) -> None:
-    """Change fields of a run's record that no status depends on, under the lock."""
+def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteProcess) -> None:
+    """Record where the agent of a run works, under the lock."""
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        transaction.save_run(stored.with_fields(fields))
+        transaction.save_run(stored.with_own(Own(process=process)))
 
 
 def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
@@ -128,7 +122,7 @@ def supersede_runs(
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
     now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).own
-    counting = tuple(run for run in own if run.superseded_at is None and run.id != by)
+    counting = tuple(run for run in own if not run.is_superseded and run.id != by)
     for run in counting:
         transaction.save_run(_overtaken(run, by, now))
     return counting
@@ -138,14 +132,7 @@ def _overtaken(run: Run, by: str, now: str) -> Run:
     marked = run.superseded(now, by)
     if run.decision_state is not DecisionState.PENDING:
         return marked
-    return marked.with_fields(
-        RunFields(
-            decision_state=DecisionState.REJECTED,
-            decision_resolved_at=now,
-            decision_feedback=superseded_text(by),
-            terminal_reason=TerminalReason.REJECTED,
-        )
-    )
+    return marked.decided(DecisionState.REJECTED, now, superseded_text(by))
 
 
 def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
@@ -158,6 +145,6 @@ def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
         task_id=task_id,
         started_at=format_timestamp(started),
         status=status,
-        recorder=RECORDER,
         repo_root=str(workspace.paths.state_root),
+        own=Own(program=PROGRAM),
     )

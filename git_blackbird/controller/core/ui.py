@@ -8,7 +8,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice
 

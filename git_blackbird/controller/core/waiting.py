@@ -73,7 +73,7 @@ async def _changed(workspace: Workspace, run: Run) -> Run:
         stored = workspace.store.records.history(run.task_id).find(run.id)
         if stored is not None and (
             stored.decision_state != run.decision_state
-            or stored.superseded_at is not None
+            or stored.is_superseded
             or stored.head_tree != run.head_tree
         ):
             return stored

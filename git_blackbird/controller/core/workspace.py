@@ -91,7 +91,7 @@ class Workspace:
     def gets_worktree(self, history: History) -> bool:
         """Whether a task that starts again gets a worktree of its own: always if it had one before."""
         newest = history.newest
-        return self.uses_worktrees or (newest is not None and newest.worktree is not None)
+        return self.uses_worktrees or (newest is not None and newest.own.worktree is not None)
 
     def working_in(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""
@@ -99,12 +99,12 @@ class Workspace:
 
     def worktree_of(self, run: Run) -> str | None:
         """Return the present path of a run's own worktree, which may have been moved."""
-        if run.worktree is None or os.path.lexists(run.worktree):
-            return run.worktree
+        if run.worktree_path is None or os.path.lexists(run.worktree_path):
+            return run.worktree_path
         from git_blackbird.git.worktree.linked import find_task_worktree  # rarely needed
 
         found = find_task_worktree(self.repo, run.task_id)
-        return run.worktree if found is None else str(found.repo.top)
+        return run.worktree_path if found is None else str(found.repo.top)
 
     @property
     def reviews_changes(self) -> bool:

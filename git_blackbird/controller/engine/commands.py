@@ -54,7 +54,8 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.run.run import DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus
 
 
 @dataclass(frozen=True)
@@ -334,17 +335,11 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         parent = find_parent(state, parent_id)
         run = _require_dismissable(state, parent)
         if run is None:
-            run = new_run(workspace, parent.id, RunStatus.FAILED).with_fields(
-                RunFields(
-                    run_type=RunType.REVIEW,
-                    error="dismissed without a verdict",
-                    parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
-                )
-            )
+            run = new_run(workspace, parent.id, RunStatus.FAILED).failing("dismissed without a verdict")
+            run = run.about(completion_signature(parent, state.plan.tasks))
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
-        fields = RunFields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
-        dismissed = run.with_fields(fields)
+        dismissed = run.dismissed(dismissal)
         transaction.save_run(dismissed)
         dropped = [task_id for task_id, owed in state.feedback.items() if owed.parent_task_id == parent.id]
         # The feedback of a dismissed review is void.

@@ -24,7 +24,7 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
-from git_blackbird.model.run.run import ReviewState
+from git_blackbird.model.run.states import ReviewState
 from git_blackbird.model.views.stop import Stop
 
 
@@ -76,7 +76,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
     waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
     changes = tuple(
-        task for task, run in waiting if workspace.reviews_changes and run.review_state is ReviewState.DUE
+        task for task, run in waiting if workspace.reviews_changes and run.own.review is ReviewState.DUE
     )
     verdicts = (task for task, run in waiting if run.is_check_due or task in changes)
     plan = derive(state.plan, {}, passing.gate)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.refusals import AgentModel, EmptyStart
-from git_blackbird.model.run.run import Run, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop
 
 Charge = Callable[[], Stop | None]
@@ -48,7 +49,7 @@ class EmptyStarts:
 
     def note_end(self, by: AgentModel, run: Run) -> None:
         """Note how a start of an agent has ended."""
-        if run.terminal_reason is not TerminalReason.WITHOUT_WORK:
+        if run.own.terminal_reason is not TerminalReason.WITHOUT_WORK:
             self.see_work(by)
             return
         start = EmptyStart(by, run)

@@ -55,7 +55,8 @@ from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope,
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.run.agent_io import Rights, RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import Source
-from git_blackbird.model.run.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
@@ -175,7 +176,7 @@ class Engine:
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         self.empty_starts.note_end(model_of(agent), run)
-        if run.terminal_reason is TerminalReason.WITHOUT_WORK:
+        if run.own.terminal_reason is TerminalReason.WITHOUT_WORK:
             gated = self.workspace.config.execution.stop_after_each_task or instruction.gated
             self.empty_starts.hold(task_id, partial(self._count_as_failure, run, gated=gated))
             return None
@@ -303,17 +304,17 @@ class Engine:
 
         A lost session ends the call only where resuming it would be the next action again.
         """
-        if run.terminal_reason is TerminalReason.INTERRUPTED:
+        if run.own.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
-        if run.terminal_reason is TerminalReason.NOT_STARTED:
+        if run.own.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
-        if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+        if run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(self.workspace, run)
         is_resumed_next = resumed is not None and (
             resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
         )
-        if run.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
+        if run.own.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
             self.lost_sessions.append(run)
             hint = restart_command(run.task_id).with_options(self.workspace.call_options)
             text = f"{run.task_id}: {refused_session_text(run)}"
@@ -328,7 +329,7 @@ class Engine:
             return interrupted_stop(f"before {run.task_id} was started")
         if resumed is not None:
             return agent_refused_stop(self.workspace, run)
-        self.pass_over(run.task_id, SetupError(run.error or "", hint=run.way_out))
+        self.pass_over(run.task_id, SetupError(run.error or "", hint=run.own.way_out))
         return None
 
     def pass_over(self, task_id: TaskId, error: SetupError) -> None:

@@ -41,8 +41,11 @@ from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.run.parts import LocalProcess, Logs
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import sweep_temporaries
 
@@ -109,7 +112,7 @@ def _settle(workspace: Workspace) -> None:
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
-    yield from (run for run in running_records(suspects) if not run.cluster)
+    yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)
 
 
@@ -135,7 +138,7 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Yield the change reviews recorded as running, also of superseded changes."""
     for task_id, history in histories.items():
-        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
+        if any(run.own.review in _UNDER_REVIEW for run in history.recent):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
@@ -153,35 +156,33 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     reading = read_log(workspace, run)
     session = session_to_resume(run, reading)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
-    fields = RunFields(
+    ending = _lost_ending(workspace, run, reading)._replace(
         status=status,
-        provider_session_ref=session,
-        head_late=True,
         notes=("it was interrupted; edits made before that was noticed are in its summary",),
         result=reading.whole_text or None,
         raw_totals=reading.raw_totals or None,
     )
-    lost = _lost_fields(workspace, run, reading).with_fields(fields)
-    trees = RunFields(head_tree=None, review_summary=Summary(minimal=f"{run.worktree} is gone"))
+    change = RunChange(Summary(minimal=f"{run.worktree_path} is gone"))
     if place is not None:
-        trees = snapshot_and_summarize(place, ui, run)
-    save_finished_run(workspace, ui, run, lost.with_fields(trees))
+        change = snapshot_and_summarize(place, ui, run)
+    closed = run.ended(ending).continuable(session).changed(change).taken_late()
+    save_finished_run(workspace, ui, closed)
     if place is not None:
         stop_tracking(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
-    counts = run.superseded_at is None and not is_continued
+    counts = not run.is_superseded and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
-    became = f"is now {status}" if run.superseded_at is None else "no longer counts"
+    became = f"is now {status}" if not run.is_superseded else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     """Close a review whose controller is gone: it gave no verdict."""
-    save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
+    save_finished_run(workspace, ui, run.ended(_lost_ending(workspace, run, read_log(workspace, run))))
     latest = workspace.store.records.history(run.task_id).latest
     # The review of a parent is due in any case.
     is_due = run.reviewed_run is None or (
-        latest is not None and (latest.id, latest.review_state) == (run.reviewed_run, ReviewState.DUE)
+        latest is not None and (latest.id, latest.own.review) == (run.reviewed_run, ReviewState.DUE)
     )
     again = "; it is made again" if is_due else ""
     warn(ui, f"{run.task_id}: its review {run.id} was interrupted{again}", run.task_id)
@@ -194,10 +195,11 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     listed = ", ".join(map(str, pids))
     text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
     warn(ui, text, run.task_id)
+    process = run.own.process
     signals.stop_tree(
-        run.pid or 0,
+        process.pid if isinstance(process, LocalProcess) else 0,
         run.id,
-        identity=run.process_identity,
+        identity=process.identity if isinstance(process, LocalProcess) else None,
         grace_seconds=workspace.config.execution.stop_grace_seconds,
     )
 
@@ -215,21 +217,23 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
     return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
 
 
-def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:
-    """Return the fields that close the record of a run whose controller is gone."""
+def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending:
+    """Return the end of a run whose controller is gone."""
     stdout, stderr = log_paths(workspace.paths, run)
     bound = log_bytes(workspace)
-    return RunFields(
-        completed_at=workspace.environment.timestamp(),
+    return Ending(
+        at=workspace.environment.timestamp(),
         status=RunStatus.FAILED,
-        terminal_reason=TerminalReason.CONTROLLER_LOST,
+        reason=TerminalReason.CONTROLLER_LOST,
         error="the program that ran it ended first",
         usage=reading.usage,
         cost_usd=reading.cost_usd,
         stdout=read_tail(stdout) or None,
         stderr=read_tail(stderr) or None,
-        not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
-        tail_of=tail_of(_size(stdout), _size(stderr)),
+        logs=Logs(
+            not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
+            tail_of=tail_of(_size(stdout), _size(stderr)),
+        ),
     )
 
 

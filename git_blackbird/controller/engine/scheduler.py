@@ -227,7 +227,7 @@ def _holds(action: NextAction) -> frozenset[str]:
         case ReviewParent():
             # It looks at the user's worktree, where nothing may land meanwhile.
             return frozenset({_AGENT, _WORKTREE})
-        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.worktree is None:
+        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.own.worktree is None:
             return frozenset({_AGENT, _WORKTREE})
         case _:
             return frozenset({_AGENT})

@@ -30,7 +30,8 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
 from git_blackbird.model.run.agent_io import agent_in_text
-from git_blackbird.model.run.run import OPEN_DECISIONS, Run, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import OPEN_DECISIONS, RunStatus, RunType
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 
@@ -38,7 +39,7 @@ def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None
     """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
     for task, run in paused_runs(state):
         if not scope.covers(task.id):
-            text = f"{task.id} is paused: its unfinished edits are in {run.worktree or 'the worktree'}"
+            text = f"{task.id} is paused: its unfinished edits are in {run.worktree_path or 'the worktree'}"
             warn(ui, text, task.id, resume_command(state, task))
 
 
@@ -87,13 +88,13 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else _again(workspace, run)
     # The whole reason was shown at the end of the run.
-    why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
+    why = clean_line(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
-    subject = "" if run.cluster and run.exit_code is None else f"{run.provider}: "
+    subject = "" if run.is_remote and run.exit_code is None else f"{run.provider}: "
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{subject}{why}; {run.task_id} {state}",
-        tuple(filter(None, (run.way_out, again, go_on_without(workspace, run)))),
+        tuple(filter(None, (run.own.way_out, again, go_on_without(workspace, run)))),
         run.task_id,
     )
 
@@ -116,7 +117,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
         StopReason.AGENT_UNAVAILABLE,
         f"{run.provider} refuses every task: {clean_line(run.error or 'it said nothing', 200)};"
         f" {names} are unchanged and can be run again",
-        (run.way_out or shows, EXECUTE, go_on_without(workspace, run)),
+        (run.own.way_out or shows, EXECUTE, go_on_without(workspace, run)),
         run.task_id,
     )
 
@@ -172,7 +173,9 @@ def go_on_command(run: Run) -> str:
 
 def refused_session_text(run: Run) -> str:
     """Describe a session that cannot be continued."""
-    return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
+    return (
+        f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.own.resumes}"
+    )
 
 
 def lost_sessions_stop(runs: Sequence[Run]) -> Stop:

@@ -43,7 +43,7 @@ def own_change_elsewhere(workspace: Workspace, run: Run, pair: Trees) -> OwnChan
 
 
 def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str | None:
-    there = [one for one in (*Change.of(history).runs, run) if one.worktree == run.worktree]
+    there = [one for one in (*Change.of(history).runs, run) if one.worktree_path == run.worktree_path]
     began = min(parse_timestamp(one.started_at) for one in there)
     return find_fork_point(repo, base, began // _SECOND)
 
@@ -56,7 +56,7 @@ def _taken_back(repo: Repository, began: CommitTrees, head_tree: str) -> Iterato
 
 
 def _summary_before(history: History, run: Run) -> Summary | None:
-    resumed = None if run.resumes is None else history.find(run.resumes)
+    resumed = None if run.own.resumes is None else history.find(run.own.resumes)
     return None if resumed is None else resumed.review_summary
 
 

@@ -20,7 +20,8 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus
 
 
 class PlaceState(StrEnum):
@@ -153,7 +154,7 @@ def _described(
 
 def _last_run(history: History, place: TaskWorktree) -> Run | None:
     known = {str(place.repo.top), str(place.made_at)}
-    there = (run for run in reversed(history.own) if run.worktree in known)
+    there = (run for run in reversed(history.own) if run.worktree_path in known)
     return next(there, None)
 
 
@@ -165,7 +166,7 @@ def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceSt
     is_rejected = run.decision_state is DecisionState.REJECTED
     facts = (
         (run.status is RunStatus.RUNNING, PlaceState.AT_WORK),
-        (run.landing is LandingState.LANDED, PlaceState.LANDED),
+        (run.has_landed, PlaceState.LANDED),
         (not is_planned or is_rejected or history.latest != run, PlaceState.GIVEN_UP),
         (run.is_pending, PlaceState.DECISION),
         (requested, PlaceState.CHANGES),

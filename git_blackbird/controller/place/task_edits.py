@@ -8,7 +8,7 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.linked import unmerged_paths
-from git_blackbird.model.run.run import LandingState, Run
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 
 
@@ -26,7 +26,7 @@ def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     Raises SnapshotError, GitError.
     """
     change = run.change_elsewhere
-    place = None if change is None or run.landing is LandingState.LANDED else place_of(workspace, run)
+    place = None if change is None or run.has_landed else place_of(workspace, run)
     if change is None or place is None:
         return None
     tree = snapshot(place, since=run.head_tree).tree

@@ -7,20 +7,19 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import unmerged_paths
+from git_blackbird.git.worktree.linked import base_tree, unmerged_paths
 from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
-from git_blackbird.git.worktree.saved_trees import load_run_ref
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.run.parts import Brought
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 
 
-class _Brought(NamedTuple):
-    """A change, the user's worktree that it was merged with, and git's merge of both."""
+class _Conflicts(NamedTuple):
+    """The merge that a task's worktree was brought to, and git's merge of its sides."""
 
-    change: Trees
-    now: str
+    brought: Brought
     merge: TreeMerge
 
 
@@ -46,9 +45,10 @@ def unresolved_text(paths: Iterable[bytes]) -> str | None:
 
 def is_conflict_shown(workspace: Workspace, run: Run, change: Trees | None) -> bool:
     """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
-    brought = _last_brought(workspace, run)
-    shown = brought is not None and brought.change == change and bool(brought.merge.conflicts)
-    return shown and place_of(workspace, run) is not None
+    last, place = _last_brought(workspace, run), place_of(workspace, run)
+    if last is None or place is None or base_tree(place.repo) != last.brought.merge.base:
+        return False
+    return last.brought.change == change and bool(last.merge.conflicts)
 
 
 def is_below(path: bytes, names: Iterable[str]) -> bool:
@@ -57,26 +57,27 @@ def is_below(path: bytes, names: Iterable[str]) -> bool:
 
 
 def _as_git_left_them(workspace: Workspace, run: Run, change: Trees, named: set[str]) -> Iterator[bytes]:
-    brought = _last_brought(workspace, run)
-    if brought is None or brought.change == change or not brought.merge.conflicts:
+    last = _last_brought(workspace, run)
+    if last is None or last.brought.change == change or not last.merge.conflicts:
         return
     trees, place = TreeStore(workspace.repo), place_of(workspace, run)
-    unmerged = brought.merge.conflicts if place is None else unmerged_paths(place.repo)
-    for path in brought.merge.conflicts:
+    unmerged = last.merge.conflicts if place is None else unmerged_paths(place.repo)
+    sides = (*last.brought.change, last.brought.merge.base)
+    for path in last.merge.conflicts:
         entry = trees.entry(change.head, path)
         if entry is None:
             continue
-        is_named_by_git = not any(trees.entry(tree, path) for tree in (*brought.change, brought.now))
-        is_untouched = path in unmerged and entry == trees.entry(brought.merge.tree, path)
+        is_named_by_git = not any(trees.entry(tree, path) for tree in sides)
+        is_untouched = path in unmerged and entry == trees.entry(last.merge.tree, path)
         if os.fsdecode(path) not in named if is_named_by_git else is_untouched:
             yield path
 
 
-def _last_brought(workspace: Workspace, run: Run) -> _Brought | None:
-    for one in reversed(Change.of(workspace.store.records.history(run.task_id)).runs):
-        change = load_run_ref(workspace.repo, one.id, "landing-change")
-        merged = load_run_ref(workspace.repo, one.id, "landing-merge")
-        if change is not None and merged is not None:
-            (merge,) = merge_trees(workspace.repo, change.base, [(merged.base, change.head)])
-            return _Brought(change, merged.base, merge)
-    return None
+def _last_brought(workspace: Workspace, run: Run) -> _Conflicts | None:
+    runs = Change.of(workspace.store.records.history(run.task_id)).runs
+    brought = next((one.brought for one in reversed(runs) if one.brought is not None), None)
+    if brought is None:
+        return None
+    change, now = brought.change, brought.merge.base
+    (merge,) = merge_trees(workspace.repo, change.base, [(now, change.head)])
+    return _Conflicts(brought, merge)

@@ -34,7 +34,7 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, load_run_ref, save_run_ref
+from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, save_pair
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodule_checkout import populate
 from git_blackbird.git.worktree.submodules import (
@@ -47,7 +47,8 @@ from git_blackbird.git.worktree.write_back import take_signatures, write_all_pat
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.run.run import BY_LANDING, LandingState, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import Requester
 from git_blackbird.model.run.summary import SkippedPath, Trees
 from git_blackbird.model.views.events import Phase
 
@@ -70,7 +71,7 @@ class Place:
 
 def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
-    if run.worktree is None:
+    if run.own.worktree is None:
         return workspace
     found = find_task_worktree(workspace.repo, run.task_id)
     return None if found is None else workspace.working_in(found.repo)
@@ -102,7 +103,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     GitError.
     """
     if resumed is not None:
-        return Place(workspace) if resumed.worktree is None else _reopen(workspace, resumed)
+        return Place(workspace) if resumed.own.worktree is None else _reopen(workspace, resumed)
     if not workspace.gets_worktree(workspace.store.records.history(task_id)):
         return Place(workspace)
     require_merge_tree(workspace.repo)
@@ -120,11 +121,10 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
 
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
-    if run.landing is not LandingState.LANDED:
+    if not run.has_landed:
         linked, said = _at_its_place(workspace, run)
-        base = (run.landing_trees or {}).get("base")
-        if run.requested_by == BY_LANDING and base is not None:
-            bring_merge(workspace, run, linked, base)
+        if run.own.decision.by is Requester.LANDING and run.brought is not None:
+            run = bring_merge(workspace, run, linked, run.brought.merge.base)
         merged = merge_in(run, linked)
         base = run.worktree_base if merged is None else merged.base
         return Place(workspace.working_in(linked), base, said=said)
@@ -260,11 +260,11 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     name = _keep_strays(workspace, linked)
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
-    known = set[str | None]().union(*(_known_trees(workspace, run) for run in runs))
+    known = set[str | None]().union(*(_known_trees(run) for run in runs))
     is_edited = taken.tree not in known and not _is_begun(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
-        save_run_ref(workspace.repo, name, taken.tree, taken.tree, "worktrees")
+        save_pair(workspace.repo, "worktrees", name, Trees(taken.tree, taken.tree))
     remove_worktree(workspace.repo, linked)
     return kept_worktree(name) if is_edited and is_named else None
 
@@ -345,8 +345,8 @@ def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
     return taken
 
 
-def _known_trees(workspace: Workspace, run: Run) -> set[str | None]:
+def _known_trees(run: Run) -> set[str | None]:
     """Return the known trees of a worktree: at both ends of a run, at its decision, after a merge."""
-    merged = load_run_ref(workspace.repo, run.id, "landing-merge")
-    decided = (run.decided_trees or {}).get("head")
-    return {run.base_tree, run.head_tree, decided, None if merged is None else merged.head}
+    merged = None if run.brought is None else run.brought.merge
+    others = (None if pair is None else pair.head for pair in (run.own.decision.shown, merged))
+    return {run.base_tree, run.head_tree, *others}

@@ -14,7 +14,8 @@ from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import deleted, outside_dependents
-from git_blackbird.model.run.run import SUPERSEDED_BY_DELETE, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_DELETE
 from git_blackbird.storage.store import Transaction
 
 

@@ -16,7 +16,7 @@ from git_blackbird.model.rules.attention import RETRIABLE
 from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses
-from git_blackbird.model.run.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
+from git_blackbird.model.run.states import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.storage.store import Transaction
 
 

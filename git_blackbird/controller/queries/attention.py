@@ -17,7 +17,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import NO_CHANGE, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import NO_CHANGE
 
 FAILED = "failed"
 _LONGEST_REASON = 2000
@@ -172,7 +173,7 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
 
 def reviews_said(owed: PendingItem) -> str | None:
     """Summarize the reviews of a change that a person is to decide on; None if there are none."""
-    if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.merged_review is None:
+    if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.own.reviewed is None:
         return None
     return f"its reviews: {overall_word(merged_or_none(owed.run))}"
 
@@ -184,7 +185,7 @@ def decision_reason(owed: PendingItem) -> str | None:
     """
     if owed.kind is not PendingKind.DECISION or owed.run is None:
         return None
-    if owed.run.no_change:
+    if owed.run.own.no_change:
         return NO_CHANGE
     stage, reason = stage_of(owed.run), clean_line(owed.run.landing_reason or "", _LONGEST_REASON)
     if stage is Stage.BLOCKED:

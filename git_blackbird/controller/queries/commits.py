@@ -14,7 +14,8 @@ from git_blackbird.model.run.commits import (
     RunCommit,
     run_of_mark,
 )
-from git_blackbird.model.run.run import Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, RunType
 
 
 def with_noted(workspace: Workspace, run: Run) -> Run:
@@ -24,13 +25,13 @@ def with_noted(workspace: Workspace, run: Run) -> Run:
 
         # A list that cannot be read is reported when the record is closed.
         with contextlib.suppress(OSError):
-            return run.with_fields(RunFields(commits=list_commits(workspace.repo, run.id)))
+            return run.committed_as(*list_commits(workspace.repo, run.id))
     return run
 
 
 def commits_of(workspace: Workspace, runs: Iterable[Run]) -> tuple[RunCommit, ...]:
     """Return the commits that these runs list, in their order, the newest of each run first."""
-    listed = [(run, oid) for run in runs for oid in reversed(run.commits)]
+    listed = [(run, oid) for run in runs for oid in reversed(run.own.commits)]
     found = read_commits(workspace.repo, (oid for _, oid in listed))
     there = reachable(workspace.repo, found)
     return tuple(
@@ -64,7 +65,7 @@ def find_origin(workspace: Workspace, name: str) -> CommitProvenance:
 
 def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
     return tuple(
-        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.commits, run.undo_commit)
+        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.own.commits, run.undo_commit)
     )
 
 

@@ -16,7 +16,8 @@ from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import Trees
 
 
@@ -65,7 +66,7 @@ def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, t
 def _change(workspace: Workspace, run: Run) -> Trees | None:
     """Return what a task has changed so far in a worktree of its own."""
     base, place = run.worktree_base or run.base_tree, place_of(workspace, run)
-    if run.worktree is None or base is None:
+    if run.own.worktree is None or base is None:
         return None
     if run.status is not RunStatus.RUNNING or place is None:
         return run.change_elsewhere

@@ -21,7 +21,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import is_session_lost
 from git_blackbird.model.rules.other_tasks import based_at, other_tasks
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 
 _WAITING = frozenset({RunStatus.PAUSED, RunStatus.WAITING_USER})
 
@@ -69,7 +69,7 @@ def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> 
     if resumed is None:
         is_elsewhere, since = workspace.gets_worktree(state.history(task_id)), None
     else:
-        is_elsewhere, since = resumed.worktree is not None, based_at(resumed)
+        is_elsewhere, since = resumed.own.worktree is not None, based_at(resumed)
     return order.telling_of(other_tasks(state, task_id, (), since)) if is_elsewhere else order
 
 

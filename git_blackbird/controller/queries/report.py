@@ -22,7 +22,8 @@ from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import LandingState, Run, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.files import write_named
 
 _NANOSECONDS = 1_000_000_000
@@ -273,14 +274,14 @@ def _moment(text: str | None) -> int:
 
 
 def _reported(run: Run, now: str) -> ReportedRun:
-    usage = run.usage
+    usage = run.own.agent.usage
     spent = Spent(
         1,
         max(run_seconds(run, now) or 0.0, 0.0),
         0 if usage is None else usage.input_tokens,
         0 if usage is None else usage.output_tokens,
         0 if usage is None else usage.cached_tokens,
-        run.cost_usd,
+        run.own.agent.cost_usd,
     )
     return ReportedRun(
         run.id,
@@ -290,10 +291,10 @@ def _reported(run: Run, now: str) -> ReportedRun:
         run.status,
         _moment(run.started_at),
         spent,
-        None if run.check is None else run.check.outcome,
-        None if run.merged_review is None else overall_word(merged_or_none(run)),
+        None if run.own.check is None else run.own.check.outcome,
+        None if run.own.reviewed is None else overall_word(merged_or_none(run)),
         format_decision(run),
-        run.landing_additions if run.landing is LandingState.LANDED else (),
+        run.landing_additions if run.has_landed else (),
     )
 
 

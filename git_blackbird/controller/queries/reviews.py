@@ -31,7 +31,7 @@ from git_blackbird.model.rules.state import (
     unreadable_below,
 )
 from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
-from git_blackbird.model.run.run import RunStatus, RunType
+from git_blackbird.model.run.states import RunStatus, RunType
 
 
 class ReviewBlock(StrEnum):
@@ -157,7 +157,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         run,
         None if run is None else merged_or_none(run),
         () if run is None else reviews_about(reviews.runs, run),
-        tuple(one for one in history.own if one.merged_review is not None),
+        tuple(one for one in history.own if one.own.reviewed is not None),
         workspace.config.reviews.max_iterations,
         workspace.reviews_changes,
         tuple(dict.fromkeys((*history.faults, *reviews.faults))),

@@ -14,7 +14,8 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.model.run.history import NO_HISTORY, History
 from git_blackbird.model.run.provenance import RecordError, StaleCopy
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import CHECK_STREAM
 
@@ -120,7 +121,7 @@ def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     """Open the saved streams of a run; without a log, those parts that the record has."""
     logs, outputs = log_places(workspace, run), []
     for name in STREAMS:
-        missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
+        missing = 0 if run.own.logs.not_kept is None else int(getattr(run.own.logs.not_kept, name))
         if name in logs:
             stream = LogReader(workspace.paths.logs(run.task_id, run.id, name))
             outputs.append(SavedOutput(name, stream.size, stream.pieces(), missing))

@@ -40,7 +40,8 @@ from git_blackbird.model.rules.state import (
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import RecordError, StaleCopy
-from git_blackbird.model.run.run import Run, RunStatus, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.notes import load_pending_approval
 
@@ -213,7 +214,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
         # Reviews are read only of a change that is under review.
         reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
         runs += [run for run in (*history.recent, *reviews) if run.status == RunStatus.RUNNING]
-    return tuple(LiveRun(run, bool(run.cluster or processes_at_work(workspace.paths, run))) for run in runs)
+    return tuple(LiveRun(run, bool(run.is_remote or processes_at_work(workspace.paths, run))) for run in runs)
 
 
 def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:

@@ -15,7 +15,7 @@ from git_blackbird.controller.change.review.reviewer import (
 )
 from git_blackbird.controller.change.trees import made_together
 from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
-from git_blackbird.controller.change.work.finish import completion_fields
+from git_blackbird.controller.change.work.finish import ending_of
 from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
@@ -24,7 +24,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.review_answer import (
-    ParentVerdict,
     build_review_schema,
     parse_review_answer,
 )
@@ -41,8 +40,9 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import AgentResult
-from git_blackbird.model.run.parent_verdict import completion_signature
-from git_blackbird.model.run.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.parent_verdict import ParentVerdict, completion_signature
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.store import Transaction
 
@@ -113,11 +113,8 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     AgentUnavailableError or RequestError with nothing left running.
     """
     base = await run_in_thread(lambda: snapshot(context.workspace))
-    initial_run = open_run(context, order.parent.id, base.tree).with_fields(
-        RunFields(
-            run_type=RunType.REVIEW, context=order.context, parent_review_completion_signature=order.signature
-        )
-    )
+    opened = open_run(context, order.parent.id, base.tree).of_type(RunType.REVIEW, order.context)
+    initial_run = opened.about(order.signature)
     children = order.context["parentReview"]["children"]
     request = ReviewerRequest(
         initial_run,
@@ -139,9 +136,9 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
             task_command("runs", run.task_id, f" {run.id} --diff"),
         )
     closed = _close(context.workspace, run, ended, head_tree)
-    for change in closed.plan_changes:
+    for change in closed.own.edits.plan:
         inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
-    for change in closed.config_changes:
+    for change in closed.own.edits.config:
         warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
     context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
@@ -197,13 +194,12 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         parent = tasks.get(run.task_id)
         outcome, verdict = classify_answer(ended, read_verdict)
         now = workspace.environment.timestamp()
-        ending = completion_fields(ended, outcome, now)
-        has_written = head_tree is not None and head_tree != run.base_tree
-        written = ("the worktree changed during the review",) if has_written else ()
-        fields = RunFields(notes=(*ending.notes, *written), head_tree=head_tree or run.base_tree)
-        closed = run.with_fields(ending).with_fields(check.noted_in(fields))
+        closed = run.ended(ending_of(ended, outcome, now)).leaving(head_tree or run.base_tree)
+        if closed.has_changed_files:
+            closed = closed.noting("the worktree changed during the review")
+        closed = check.noted_in(closed)
         if verdict is not None:
-            closed = closed.with_fields(_verdict_fields(verdict))
+            closed = closed.finding(verdict)
         moved = parent is None or present_signature(plan, parent) != (run.parent_review_completion_signature)
         if verdict is not None and moved:
             closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
@@ -216,12 +212,3 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         save_feedback_and_statuses(transaction, transaction.state())
     keep_logs(workspace, closed)
     return closed
-
-
-def _verdict_fields(verdict: ParentVerdict) -> RunFields:
-    return RunFields(
-        parent_review_passed=verdict.passed,
-        parent_review_resume_task_ids=verdict.resume_task_ids,
-        parent_review_feedback=verdict.feedback or None,
-        parent_review_results={str(child): result for child, result in verdict.results.items()},
-    )

@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_ref
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.places import STATE_NAME
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import Paths
@@ -138,7 +138,7 @@ def _unfinished(workspace: Workspace) -> list[str]:
     return [
         task_id
         for task_id, run in sorted(latest.items())
-        if run is not None and run.superseded_at is None and (run.is_pending or run.status in _GOING_ON)
+        if run is not None and not run.is_superseded and (run.is_pending or run.status in _GOING_ON)
     ]
 
 

@@ -27,15 +27,7 @@ _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
 # Git holds the lock of a reference for less.
 _LOOK_SECONDS = 0.05
-Purpose = Literal["undo", "landing-merge", "landing-change", "worktrees", "journal"]
-# How the entries for a purpose begin, in the tree that a run's one reference is at.
-_PREFIXES: dict[Purpose, bytes] = {
-    "worktrees": b"",
-    "journal": b"",
-    "undo": b"undo-",
-    "landing-merge": b"merge-",
-    "landing-change": b"merged-",
-}
+Family = Literal["worktrees", "journal"]
 
 
 def hold_trees(
@@ -43,33 +35,29 @@ def hold_trees(
 ) -> frozenset[str]:
     """Let the reference of a run hold the trees of its record: ``ends`` by name, ``others`` by id.
 
-    Those for other purposes stay. Return the trees that are not there. Raises UnusableError if the repository
-    cannot be written.
+    Return the trees that are not there. Raises UnusableError if the repository cannot be written.
     """
-    trees, ref = TreeStore(repo), _name(run_id)
+    trees = TreeStore(repo)
     named = {name.encode(): oid for name, oid in ends.items() if oid is not None}
     wanted = {**{oid.encode(): oid for oid in {*others} - {*named.values()}}, **named}
     there = {name: TreeEntry(DIRECTORY, oid) for name, oid in wanted.items() if oid in trees}
-    kept = {name: entry for name, entry in _held(repo, trees, ref).items() if b"-" in name}
-    _point(repo, ref, trees.save({**kept, **there}))
+    _point(repo, f"{_OURS}runs/{run_id}", trees.save(there))
     return frozenset(oid for name, oid in wanted.items() if name not in there)
 
 
-def save_run_ref(repo: Repository, run_id: str, base: str, head: str, purpose: Purpose) -> None:
-    """Let the one reference of a run hold two trees more, in the place of those for the same purpose.
+def save_pair(repo: Repository, family: Family, name: str, pair: "Trees") -> None:
+    """Let a reference hold two trees that no record names.
 
-    Those for ``undo`` are the user's worktree before and after that; for ``landing-merge`` the same of a
-    landing that was sent back, for ``landing-change`` the change that was merged for it. For ``worktrees``
-    the id is that of the worktree's removal, and both are what it was then; for ``journal`` it is the name of
-    the worktree into which a change is about to be written.
+    In ``worktrees`` they are those of a removed worktree, and ``name`` is the id of its removal; in
+    ``journal`` those of a change that is about to be written into the worktree of that name.
     Raises UnusableError for a tree that is not there, and if the repository cannot be written.
     """
-    trees, prefix, name = TreeStore(repo), _PREFIXES[purpose], _name(run_id, purpose)
-    for oid in (base, head):
+    trees = TreeStore(repo)
+    for oid in pair:
         if oid not in trees:
-            raise UnusableError(f"the tree {oid} of run {run_id} is gone", hint="git fsck says what else is")
-    pair = {prefix + b"base": TreeEntry(DIRECTORY, base), prefix + b"head": TreeEntry(DIRECTORY, head)}
-    _point(repo, name, trees.save({**_held(repo, trees, name), **pair}))
+            raise UnusableError(f"the tree {oid} of {name} is gone", hint="git fsck says what else is")
+    ends = zip((b"base", b"head"), pair, strict=True)
+    _point(repo, _name(family, name), trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
 
 
 def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
@@ -108,31 +96,18 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
         _update_refs(repo, f"update {ref} {kept}\n")
 
 
-def delete_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> None:
-    """Let the reference of a run no longer hold the trees for a purpose. Raises GitError."""
-    trees, prefix, name = TreeStore(repo), _PREFIXES[purpose], _name(run_id, purpose)
-    held = _held(repo, trees, name)
-    left = {
-        entry: value for entry, value in held.items() if entry not in {prefix + b"base", prefix + b"head"}
-    }
-    if not left:
-        _update_refs(repo, f"delete {name}\n")
-    elif left != held:
-        _point(repo, name, trees.save(left))
-
-
-def load_run_ref(repo: Repository, run_id: str, purpose: Purpose) -> "Trees | None":
-    """Return the trees that a run's reference holds for a purpose; None if not both are there."""
+def load_pair(repo: Repository, family: Family, name: str) -> "Trees | None":
+    """Return the two trees that a reference holds; None if not both are there."""
     from git_blackbird.model.run.summary import Trees  # not in that process
 
-    held, prefix = _held(repo, TreeStore(repo), _name(run_id, purpose)), _PREFIXES[purpose]
-    base, head = held.get(prefix + b"base"), held.get(prefix + b"head")
+    held = _held(repo, TreeStore(repo), _name(family, name))
+    base, head = held.get(b"base"), held.get(b"head")
     return None if base is None or head is None else Trees(base.oid, head.oid)
 
 
 def kept_worktree(name: str) -> str:
     """Return the reference that keeps the files of a worktree that was removed."""
-    return _name(name, "worktrees")
+    return _name("worktrees", name)
 
 
 def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
@@ -142,9 +117,8 @@ def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
     return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
 
 
-def _name(run_id: str, purpose: Purpose | None = None) -> str:
-    family = purpose if purpose in {"worktrees", "journal"} else "runs"
-    return f"{_OURS}{family}/{run_id}"
+def _name(family: Family, name: str) -> str:
+    return f"{_OURS}{family}/{name}"
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:

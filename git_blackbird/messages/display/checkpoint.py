@@ -98,14 +98,14 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
-    spent = UsageCost().updated(run.usage, checkpoint.cost_usd)
+    spent = UsageCost().updated(run.own.agent.usage, checkpoint.cost_usd)
     if spent:
         yield render_spent(spent)
     if checkpoint.round_number > 1:
         yield f"round {checkpoint.round_number}"
     yield str(run.status)
-    if run.check is not None:
-        yield f"check {check_word(run.check)}"
+    if run.own.check is not None:
+        yield f"check {check_word(run.own.check)}"
     if checkpoint.merged is not None:
         yield f"reviews: {overall_word(checkpoint.merged)}"
     if checkpoint.behind:
@@ -163,9 +163,9 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     why = f" ({clean_line(run.error)})" if run.error else ""
     tone = Style.PLAIN if run.error is None else Style.WARNING
     yield StyledLine(f"Run status: {run.status}{why}", tone)
-    if run.check is not None:
-        lines = list(check_lines(run.check))
-        tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
+    if run.own.check is not None:
+        lines = list(check_lines(run.own.check))
+        tone = Style.PLAIN if run.own.check.outcome is CheckOutcome.PASSED else Style.WARNING
         yield StyledLine(f"Check: {lines[0]}", tone)
         yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
     if checkpoint.conflict is not None:
@@ -207,10 +207,10 @@ def _account(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
         yield StyledLine(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT)
-    if run.result:
-        most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
+    if run.own.agent.result:
+        most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.own.no_change else _MAX_RESULT_LINES
         yield StyledLine("Agent says:", Style.HEADING)
-        yield from _last(map(clean_line, strip_controls(run.result).strip().splitlines()), most)
+        yield from _last(map(clean_line, strip_controls(run.own.agent.result).strip().splitlines()), most)
 
 
 def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[StyledLine]:
@@ -347,15 +347,19 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     )
     edited = "Edited in its worktree after the run, and part of what is decided on:"
     yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
-    yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
     yield from _bulleted(
-        "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING
+        "The plan changed during the run:", map(clean_line, run.own.edits.plan), Style.WARNING
     )
-    if run.hook_output is not None:
+    yield from _bulleted(
+        "The configuration changed during the run:", map(clean_line, run.own.edits.config), Style.WARNING
+    )
+    if run.own.decision.hook_output is not None:
         yield from _bulleted(
-            "A hook refused the commit:", strip_controls(run.hook_output).splitlines(), Style.WARNING
+            "A hook refused the commit:",
+            strip_controls(run.own.decision.hook_output).splitlines(),
+            Style.WARNING,
         )
-    yield from _bulleted("Notes:", map(clean_line, run.notes), Style.WARNING)
+    yield from _bulleted("Notes:", map(clean_line, run.own.notes), Style.WARNING)
     if checkpoint.other_branch is not None:
         yield StyledLine(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
     if checkpoint.commit is not None:

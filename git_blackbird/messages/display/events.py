@@ -15,12 +15,11 @@ from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     APPROVALS,
-    BY_CHECK,
     DecisionState,
-    LandingState,
-    Run,
+    Requester,
     RunStatus,
     RunType,
     TerminalReason,
@@ -124,12 +123,12 @@ def _render_end(run: Run, seconds: float) -> str:
     match run.status:
         case RunStatus.SUCCESS:
             changed = "no summary" if run.review_summary is None else _changed(run, run.review_summary)
-            cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
+            cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
             return f"completed {run.task_id}: {', '.join((changed, *cost, render_duration(seconds)))}"
         case RunStatus.WAITING_USER:
             return f"{run.task_id} is waiting for user input"
         case RunStatus.PAUSED:
-            why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
+            why = _WHY_PAUSED.get(run.own.terminal_reason, "") if run.own.terminal_reason is not None else ""
             return f"{run.task_id} is paused{why}"
         case _:
             # The agent's refusal is not a failure of the task.
@@ -140,14 +139,14 @@ def _render_end(run: Run, seconds: float) -> str:
 def _changed(run: Run, summary: Summary) -> str:
     """Count what a run changed; one that changed nothing may continue a change."""
     nothing = run.tree_pair is not None and run.tree_pair.is_empty
-    is_further = nothing and not run.no_change
+    is_further = nothing and not run.own.no_change
     return "no further changes" if is_further else render_totals(summary)
 
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
     yield f"check of {event.task_id} {check_word(event.check)}"
-    if event.run.requested_by == BY_CHECK:
+    if event.run.own.decision.by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
         yield from (f"  {line}" for line in list(check_lines(event.check))[1:])
@@ -157,7 +156,7 @@ def _check_lines(event: CheckEnded) -> Iterator[str]:
 def _landing_lines(event: LandingEnded) -> Iterator[str]:
     """Say that a change has landed, or who acts next."""
     run = event.run
-    if run.landing is LandingState.LANDED:
+    if run.has_landed:
         oid = None if event.commit is None else event.commit.oid
         yield f"landed {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
         yield from (f"  {clean_line(reason, _LONGEST_REASON)}" for reason in event.reasons)

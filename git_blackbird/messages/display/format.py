@@ -15,17 +15,15 @@ from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment, Side
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Usage
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
     DecisionState,
-    LandingState,
-    Question,
-    Run,
     RunStatus,
     RunType,
-    Usage,
 )
 from git_blackbird.model.run.summary import Summary, SwitchedBranch
 
@@ -250,11 +248,11 @@ def format_seconds(seconds: float | None) -> str:
 
 def landing_text(run: Run) -> str:
     """Say whether a change that was made in a worktree of its own has landed, and when, or why not."""
-    match run.landing:
-        case LandingState.LANDED:
+    match run.own.landing:
+        case Landed():
             both = f", both added in {', '.join(run.landing_additions)}" if run.landing_additions else ""
             text = clean_line(f"landed {format_moment(run.landed_at or '')}".rstrip() + both, 1000)
-        case LandingState.BLOCKED:
+        case LandingBlocked():
             text = "blocked"
         case _:
             text = "due" if stage_of(run) is Stage.LANDING else "not yet"
@@ -293,7 +291,7 @@ def verdict_word(run: Run) -> str:
     if run.is_of_change:
         result = result_of(run)
         return "-" if result is None else _VERDICTS[result.counted_verdict]
-    if run.parent_review_dismissed is not None:
+    if run.own.dismissed is not None:
         return "dismissed"
     if run.parent_review_passed is None:
         return "-"

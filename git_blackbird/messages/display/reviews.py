@@ -25,15 +25,13 @@ from git_blackbird.model.rules.reviews import (
     result_of,
 )
 from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, excerpt
-from git_blackbird.model.run.run import (
-    BY_CHECK,
-    BY_LANDING,
-    BY_REVIEWERS,
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
+    Requester,
     ReviewState,
-    Run,
     RunStatus,
     RunType,
 )
@@ -55,7 +53,7 @@ def render_review_end(run: Run, seconds: float) -> Iterator[str]:
     elif run.parent_review_passed is None:
         yield render_no_verdict(run.task_id, run.error or NO_REASON)
     elif run.parent_review_passed:
-        cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
+        cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
         yield f"parent review passed for {run.task_id}: {', '.join((*cost, render_duration(seconds)))}"
     else:
         text = excerpt(strip_controls(run.parent_review_feedback or ""))
@@ -184,7 +182,7 @@ def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
 
 
 def _dismissal(review: Run) -> Iterator[str]:
-    dismissed = review.parent_review_dismissed
+    dismissed = review.own.dismissed
     if dismissed is not None:
         by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
         yield f"{format_moment(dismissed.at)}{by}"
@@ -222,31 +220,36 @@ def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     yield "reviews", _change_state(view)
 
 
-_REQUESTERS = {BY_REVIEWERS: "its reviewers", BY_CHECK: "its check", BY_LANDING: "its landing"}
+_REQUESTERS = {
+    Requester.REVIEWERS: "its reviewers",
+    Requester.CHECK: "its check",
+    Requester.LANDING: "its landing",
+}
 
 
 def _change_state(view: ChangeReviewView) -> str:
     run = view.run
     if run is None:
         return "none: the task has not run"
-    if run.review_state is ReviewState.DUE and run.superseded_at is None:
+    if run.own.review is ReviewState.DUE and not run.is_superseded:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
     decision = "none" if run.was_superseded_undecided else run.decision_state
     after = "" if run.decision_state is None else f"; decision: {decision}"
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        after = f"; changes requested by {_REQUESTERS.get(run.requested_by or '', 'a person')}"
+        by = run.own.decision.by
+        after = f"; changes requested by {'a person' if by is None else _REQUESTERS[by]}"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 
 def _state_without(view: ChangeReviewView, run: Run) -> str:
     """Describe the state of reviews without any result."""
-    if run.superseded_at is not None:
+    if run.is_superseded:
         return "none: the run was superseded"
-    if run.review_state is ReviewState.BY_HAND:
+    if run.own.review is ReviewState.BY_HAND:
         return "requested by hand, not finished"
-    if run.merged_review is not None:
+    if run.own.reviewed is not None:
         return overall_word(None)
     return "none" if view.is_on else "none (reviews.mode is off)"
 
@@ -270,7 +273,7 @@ def change_rounds(view: ChangeReviewView) -> list[tuple[str, str, str, str]]:
 def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
     """Return the commands to continue with a change that is or could be reviewed."""
     run = view.run
-    if run is None or run.superseded_at is not None:
+    if run is None or run.is_superseded:
         return ()
     if run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         return ()

@@ -22,7 +22,8 @@ from pydantic import (
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
 from git_blackbird.model.change.next_steps import answer_options
-from git_blackbird.model.run.run import Answer, Question, Run
+from git_blackbird.model.run.parts import Answer, Question
+from git_blackbird.model.run.run import Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
@@ -218,7 +219,7 @@ def _with_unique_ids(entries: list[_Entry]) -> tuple[Question, ...]:
 
 def questions_of(run: Run) -> tuple[Question, ...]:
     """Return the questions of a run; the Go program's records have them in their output only."""
-    return run.questions or parse_questions(run.stdout or "")
+    return run.own.said.questions or parse_questions(run.stdout or "")
 
 
 OTHER = "Other..."

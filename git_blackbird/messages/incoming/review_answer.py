@@ -8,7 +8,6 @@ more, since not every agent keeps to a schema.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -28,7 +27,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.lenient import replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, ParentVerdict
 
 MAX_CHARACTERS = 512 * 1024
 # The number of characters that failed attempts may read, so that no text takes long.
@@ -208,20 +207,6 @@ class ReviewAnswerError(ValueError):
 
 class _Fault(Exception):  # noqa: N818  # becomes a ReviewAnswerError where the parent is known
     """An error in an answer."""
-
-
-@dataclass(frozen=True)
-class ParentVerdict:
-    """A valid answer of a parent's reviewer.
-
-    ``resume_task_ids`` are sorted; they and ``feedback`` are empty exactly if it passed. ``results`` has
-    every child of the parent; one is ``failed`` exactly if it is to be resumed.
-    """
-
-    passed: bool
-    resume_task_ids: tuple[TaskId, ...] = ()
-    feedback: str = ""
-    results: Mapping[TaskId, ChildResult] = field(default_factory=dict)
 
 
 def parse_review_answer(text: str, parent: Task) -> ParentVerdict:

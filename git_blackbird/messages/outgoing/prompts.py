@@ -13,7 +13,8 @@ from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import Answer, Question, Run
+from git_blackbird.model.run.parts import Answer, Question
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
@@ -364,8 +365,8 @@ def render_merged_check_request(check: CheckResult) -> str:
 def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     """Format a change request with the known problems of a change; None without any."""
     parts = []
-    if run.hook_output is not None:
-        parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
+    if run.own.decision.hook_output is not None:
+        parts.append(f"{_REFUSED}\n\n{bound_output(run.own.decision.hook_output)}\n")
     if run.failed_check is not None:
         parts.append(render_check_request(run.failed_check))
     if merged is not None and merged.findings:
@@ -377,7 +378,7 @@ def suggestion_source(run: Run, merged: MergedReview | None) -> str:
     """Name the source of a suggested change request."""
     has_findings = merged is not None and bool(merged.findings)
     sources = (
-        ("the hook printed", run.hook_output is not None),
+        ("the hook printed", run.own.decision.hook_output is not None),
         ("the check printed", run.failed_check is not None),
         ("the reviewers found", has_findings),
     )

@@ -18,14 +18,12 @@ from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     APPROVALS,
-    BY_CHECK,
-    BY_LANDING,
-    BY_REVIEWERS,
     SUPERSEDED_BY_STATUS,
     DecisionState,
-    Run,
+    Requester,
     RunStatus,
     RunType,
 )
@@ -33,7 +31,7 @@ from git_blackbird.model.run.summary import Trees
 
 # The attribute of a history that keeps its change.
 _KEPT = "_change"
-_WITHOUT_REVIEWS = frozenset({BY_CHECK, BY_LANDING})
+_WITHOUT_REVIEWS = frozenset({Requester.CHECK, Requester.LANDING})
 
 
 class Standing(NamedTuple):
@@ -122,7 +120,7 @@ class Change:
         Those of reviewers are left out: nobody saw the change in between.
         """
         runs = self.runs
-        starts = [at for at, run in enumerate(runs[:-1]) if _is_request(run) and run.requested_by is None]
+        starts = [at for at, run in enumerate(runs[:-1]) if _is_request(run) and run.own.decision.by is None]
         ends = (*(start + 1 for start in starts[1:]), len(runs))
         return tuple(
             _requested(runs[start], runs[start + 1 : end]) for start, end in zip(starts, ends, strict=False)
@@ -148,20 +146,22 @@ class Change:
         """The runs before the newest whose change was sent back, since a person's last request."""
         newest = self.newest
         requests = [] if newest is None else [one for one in self._before(newest) if _is_request(one)]
-        persons = [at for at, one in enumerate(requests, 1) if one.requested_by is None]
+        persons = [at for at, one in enumerate(requests, 1) if one.own.decision.by is None]
         return tuple(requests[persons[-1] if persons else 0 :])
 
     def count_sent_back(self, by: str) -> int:
         """Count how often ``by`` sent it back before the newest run, since a person's last request."""
-        return sum(run.requested_by == by for run in self.requests_before_newest)
+        return sum(run.own.decision.by == by for run in self.requests_before_newest)
 
     @property
     def review_round(self) -> int:
         """The round of reviews that the newest run is in, from 1; a person's request restarts the count."""
         requests = () if self.newest is None else tuple(filter(_is_request, self._before(self.newest)))
         for request in reversed(requests):
-            if request.requested_by not in _WITHOUT_REVIEWS:
-                return (request.review_round or 1) + 1 if request.requested_by == BY_REVIEWERS else 1
+            if request.own.decision.by not in _WITHOUT_REVIEWS:
+                return (
+                    (request.review_round or 1) + 1 if request.own.decision.by is Requester.REVIEWERS else 1
+                )
         return 1
 
     def _before(self, run: Run) -> tuple[Run, ...]:
@@ -184,12 +184,12 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
 
     Of runs in a worktree of their own the last has all that has not landed.
     """
-    if runs and runs[-1].worktree is not None:
+    if runs and runs[-1].own.worktree is not None:
         landed = [run.change_in_place for run in runs if run.change_in_place is not None]
         whole = runs[-1].change_elsewhere
         trees = landed if runs[-1].change_in_place is not None or whole is None else [whole]
         return tuple(map(Contribution, trees))
-    done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.worktree is None]
+    done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.own.worktree is None]
     moves = [(*_moves_between(before, run), *_moves_during(run)) for (before, _), (run, _) in pairwise(done)]
     return tuple(Contribution(trees, tuple(chain(*moves[at:]))) for at, (_, trees) in enumerate(done))
 
@@ -197,7 +197,7 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
 def contributions_since(runs: Sequence[Run]) -> tuple[Contribution, ...]:
     """Return what the last runs of a change did since those before them."""
     began, ended = runs[0].base_tree, runs[-1].head_tree
-    if runs[-1].worktree is None or began is None or ended is None:
+    if runs[-1].own.worktree is None or began is None or ended is None:
         return contributions(runs)
     return (Contribution(Trees(began, ended)),)
 
@@ -209,7 +209,7 @@ def count_rounds(runs: Sequence[Run]) -> int:
 
 def total_cost(runs: Sequence[Run]) -> float | None:
     """Return the cost of these runs in dollars; None if unknown for all."""
-    costs = [run.cost_usd for run in runs if run.cost_usd is not None]
+    costs = [run.own.agent.cost_usd for run in runs if run.own.agent.cost_usd is not None]
     return sum(costs) if costs else None
 
 
@@ -220,7 +220,7 @@ def _end_of_previous(own: Sequence[Run]) -> int:
 
 def _end_of_committed(own: Sequence[Run]) -> int:
     is_end = [
-        _is_end(run) and (run.undone_at is not None or not _is_left_uncommitted(run)) for run in own[:-1]
+        _is_end(run) and (run.own.undone is not None or not _is_left_uncommitted(run)) for run in own[:-1]
     ]
     return _end_before(own, is_end)
 
@@ -230,7 +230,7 @@ def _end_before(own: Sequence[Run], is_end: Sequence[bool]) -> int:
 
 
 def _is_end(run: Run) -> bool:
-    return finishes_task(run) or run.undone_at is not None
+    return finishes_task(run) or run.own.undone is not None
 
 
 def _is_committed_end(run: Run) -> bool:
@@ -244,8 +244,8 @@ def _is_left_uncommitted(run: Run) -> bool:
         and run.status is RunStatus.SUCCESS
         and run.decision_state is None
         and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
-        and not run.commits
-        and run.end_commit in {None, run.head_commit}
+        and not run.own.commits
+        and run.own.heads.end_commit in {None, run.own.heads.commit}
     )
 
 
@@ -255,15 +255,19 @@ def _is_request(run: Run) -> bool:
 
 def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
     # The text of ``resume -m`` beside a request is part of it.
-    texts = (requested.decision_feedback, *(run.message for run in later))
+    texts = (requested.decision_feedback, *(run.own.said.message for run in later))
     text = "\n\n".join(text for text in texts if text)
-    return RequestedChange(text, tuple(later), requested.review_comments)
+    return RequestedChange(text, tuple(later), requested.own.decision.comments)
 
 
 def _moves_between(before: Run, run: Run) -> tuple[HeadMove, ...]:
-    if not before.end_commit or not run.head_commit or before.end_commit == run.head_commit:
+    if (
+        not before.own.heads.end_commit
+        or not run.own.heads.commit
+        or before.own.heads.end_commit == run.own.heads.commit
+    ):
         return ()
-    return (HeadMove(before.end_commit, run.head_commit),)
+    return (HeadMove(before.own.heads.end_commit, run.own.heads.commit),)
 
 
 def _moves_during(run: Run) -> tuple[HeadMove, ...]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from git_blackbird.model.change.decision import APPROVES, SPECS, Choice, ChoiceSpec
 from git_blackbird.model.change.stages import TABLE, stage_of
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 
 
 def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
@@ -18,7 +19,7 @@ def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
 
 def _choices(run: Run, *, was_requested: bool) -> Iterator[Choice]:
     yield from TABLE[stage_of(run)].choices
-    if run.merged_review is not None and run.status is not RunStatus.FAILED:
+    if run.own.reviewed is not None and run.status is not RunStatus.FAILED:
         yield Choice.REVIEW_AGAIN
     if was_requested:
         yield Choice.VIEW_SINCE_REQUEST

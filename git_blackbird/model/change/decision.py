@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.run.summary import Trees
 
 

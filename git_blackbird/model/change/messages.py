@@ -7,7 +7,9 @@ from typing import NamedTuple
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.run.history import UNDELIVERED
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import BY_LANDING, Answer, DecisionState, Question, Run, RunType
+from git_blackbird.model.run.parts import Answer, Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, Requester, RunType
 
 
 class PendingMessages(NamedTuple):
@@ -48,19 +50,19 @@ def messages_of(runs: Sequence[Run]) -> PendingMessages:
     texts: list[str] = []
     sent: set[str] = set()
     for run in runs:
-        if run.message:
-            texts.append(run.message)
+        if run.own.said.message:
+            texts.append(run.own.said.message)
         if _reached_agent(run):
             sent.update(texts)
         is_request = run.decision_state == DecisionState.CHANGES_REQUESTED
-        if run.requested_by == BY_LANDING and run.superseded_at is not None:
+        if run.own.decision.by is Requester.LANDING and run.is_superseded:
             is_request = False
         if is_request and run.decision_feedback:
             texts.append(run.decision_feedback)
             sent.discard(run.decision_feedback)
     questions, answers = _answered(runs)
     # An answer is recorded with the run that it was sent to.
-    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.answers}
+    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.own.said.answers}
     return PendingMessages(
         tuple(dict.fromkeys(texts)),
         questions,
@@ -89,13 +91,13 @@ def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, 
     asked: dict[str, tuple[Run, Question]] = {}
     questions: dict[str, Question] = {}
     answers: dict[str, Answer] = {}
-    uses = Counter(question.id for run in runs for question in run.questions)
+    uses = Counter(question.id for run in runs for question in run.own.said.questions)
     for run in runs:
-        for answer in run.answers:
+        for answer in run.own.said.answers:
             asker, question = asked.get(answer.id, (None, None))
             name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
             if question is not None:
                 questions[name] = question.model_copy(update={"id": name})
             answers[name] = answer.model_copy(update={"id": name})
-        asked |= {question.id: (run, question) for question in run.questions}
+        asked |= {question.id: (run, question) for question in run.own.said.questions}
     return tuple(questions.values()), tuple(answers.values())

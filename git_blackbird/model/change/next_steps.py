@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from git_blackbird.model.base.next_steps import Blank, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.run.run import LandingState, Question, Run, RunStatus, RunType
+from git_blackbird.model.run.parts import LandingDue, Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, RunType
 
 
 def answers_blank(questions: Iterable[Question]) -> Blank | None:
@@ -26,7 +28,7 @@ def decide_run_command(run: Run) -> TaskCommand:
     if run.run_type is RunType.MANUAL:
         return task_command("decide", run.task_id, " --approve", remark="or --reject")
     # One that was accepted before, and could not land, is not retried.
-    if run.status is RunStatus.FAILED and run.landing in {None, LandingState.DUE}:
+    if run.status is RunStatus.FAILED and isinstance(run.own.landing, LandingDue | None):
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
         return task_command("restart", run.task_id, remark=f"or {others}")
     others = "or --request-changes -m TEXT, or --reject"

@@ -11,15 +11,9 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.change.decision import Choice
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import (
-    DecisionState,
-    LandingState,
-    ReviewState,
-    Run,
-    RunFields,
-    RunStatus,
-    TerminalReason,
-)
+from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue, Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
 
 
 class Stage(StrEnum):
@@ -112,7 +106,7 @@ TABLE: Mapping[Stage, Consequences] = {
 
 def stage_of(run: Run) -> Stage:
     """Return the stage of the change whose newest run this is."""
-    if run.undo_begun is not None:
+    if run.own.undoing is not None:
         return Stage.HALF_UNDONE
     match run.status:
         case RunStatus.RUNNING:
@@ -130,7 +124,7 @@ def stage_of(run: Run) -> Stage:
 def _stage_of_ended(run: Run) -> Stage:  # noqa: PLR0911  # a row of the table for each
     if run.is_check_due:
         return Stage.CHECKING
-    if run.review_state is ReviewState.DUE:
+    if run.own.review is ReviewState.DUE:
         return Stage.REVIEWING
     has_succeeded = run.status is RunStatus.SUCCESS
     match run.decision_state:
@@ -139,37 +133,37 @@ def _stage_of_ended(run: Run) -> Stage:  # noqa: PLR0911  # a row of the table f
         case DecisionState.CHANGES_REQUESTED:
             return Stage.SENT_BACK if has_succeeded else Stage.SENT_BACK_AFTER_FAILURE
         case DecisionState.REJECTED:
-            return Stage.UNDONE if run.undone_at is not None else Stage.REJECTED
+            return Stage.UNDONE if run.own.undone is not None else Stage.REJECTED
         case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT:
             return _stage_of_accepted(run)
         case None:
             if has_succeeded:
                 return _stage_of_accepted(run)
-            return Stage.UNDONE if run.undone_at is not None else Stage.FAILED
+            return Stage.UNDONE if run.own.undone is not None else Stage.FAILED
         case _:
             assert_never(run.decision_state)
 
 
 def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
-    match run.landing:
-        case LandingState.BLOCKED:
+    match run.own.landing:
+        case LandingBlocked():
             return Stage.BLOCKED
-        case LandingState.LANDED:
+        case Landed():
             return Stage.NOT_COMMITTED
-        case LandingState.DUE | None:
+        case LandingDue() | None:
             return Stage.DECIDING if has_succeeded else Stage.DECIDING_FAILURE
         case _:
-            assert_never(run.landing)
+            assert_never(run.own.landing)
 
 
 def _stage_of_accepted(run: Run) -> Stage:
-    match run.landing:
-        case LandingState.DUE | LandingState.BLOCKED:
+    match run.own.landing:
+        case LandingDue() | LandingBlocked():
             return Stage.LANDING
-        case LandingState.LANDED | None:
-            return Stage.UNDONE if run.undone_at is not None else Stage.DONE
+        case Landed() | None:
+            return Stage.UNDONE if run.own.undone is not None else Stage.DONE
         case _:
-            assert_never(run.landing)
+            assert_never(run.own.landing)
 
 
 _OPEN = frozenset(stage for stage, row in TABLE.items() if row.due is not None) | {Stage.WORKING}
@@ -182,18 +176,19 @@ def status_of(run: Run) -> Status:
 
 def label_of(run: Run) -> str:
     """Return the label of the stage of a newest run, with what its record adds to it."""
-    stage, left = stage_of(run), clean_line(", ".join(run.undo_left))
+    stage, undone = stage_of(run), run.own.undone
+    left = "" if undone is None else clean_line(", ".join(undone.left))
     label = TABLE[stage].label
     match stage:
         case Stage.HALF_UNDONE:
-            way = label if run.undo_begun == "undo" else "half brought back"
+            way = "half brought back" if run.is_redoing else label
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
         case Stage.UNDONE:
             return f"{label}, but for {left}" if left else label
         case Stage.LANDING if run.landing_begun:
             return "half landed"
-        case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
+        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.WORKER_LOST:
             return f"{label}: worker {clean_line(run.worker or '')} was lost"
         case _:
             return label
@@ -211,7 +206,7 @@ def is_open(run: Run) -> bool:
 
 def is_settled(run: Run) -> bool:
     """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
-    return not is_open(run) and run.review_state is not ReviewState.BY_HAND
+    return not is_open(run) and run.own.review is not ReviewState.BY_HAND
 
 
 def is_half_written(run: Run) -> bool:
@@ -225,7 +220,7 @@ def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
 
     A status that stays keeps its time. ``now`` is the clock, for what has no time in the record.
     """
-    plain = run.with_fields(RunFields(status_since=None))
+    plain = run.with_own(Own(status_since=None))
     if run.is_review or stored is None:
         return plain
     before, event = stored.moved_at, plain.moved_at
@@ -233,4 +228,4 @@ def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
         since = before
     else:
         since = event if event is not None and (before is None or event > before) else moment_of(now())
-    return plain if since in {None, event} else plain.with_fields(RunFields(status_since=since.text))
+    return plain if since in {None, event} else plain.with_own(Own(status_since=since.text))

@@ -6,7 +6,8 @@ from functools import cached_property
 
 from git_blackbird.model.base.next_steps import TaskCommand, task_command
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import DecisionState, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class Work:
 
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
-    is_rejected = run.decision_state is DecisionState.REJECTED and run.undone_at is None
+    is_rejected = run.decision_state is DecisionState.REJECTED and run.own.undone is None
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
 def _end_of_undone(own: Sequence[Run]) -> int:
     """Return how many runs there are up to the last whose change was taken back."""
-    return next((end for end in range(len(own), 0, -1) if own[end - 1].undone_at is not None), 0)
+    return next((end for end in range(len(own), 0, -1) if own[end - 1].own.undone is not None), 0)

@@ -14,7 +14,9 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import is_complete
 from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType, TerminalReason
 
 
 class PendingDecision(NamedTuple):
@@ -27,7 +29,7 @@ class PendingDecision(NamedTuple):
 def is_session_lost(history: History, run: Run) -> bool:
     """Whether the provider refused to continue this run's conversation, or it never had one."""
     return run.provider_session_ref is None or any(
-        later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
+        later.own.resumes == run.id and later.own.terminal_reason == TerminalReason.SESSION_LOST
         for later in history.since(run)
     )
 
@@ -86,7 +88,7 @@ class PendingItem(NamedTuple):
     @property
     def questions(self) -> tuple[Question, ...]:
         """The questions of that run."""
-        return () if self.run is None else self.run.questions
+        return () if self.run is None else self.run.own.said.questions
 
 
 def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
@@ -111,9 +113,9 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     kind = None if run is None else _kind(history, run)
     if run is not None and kind is not None:
         verb = "restart" if kind is PendingKind.NEW_SESSION else TABLE[stage_of(run)].verb
-        blank = answers_blank(run.questions) if kind is PendingKind.ANSWERS else None
+        blank = answers_blank(run.own.said.questions) if kind is PendingKind.ANSWERS else None
         back = ""
-        if run.terminal_reason is TerminalReason.WORKER_LOST:
+        if run.own.terminal_reason is TerminalReason.WORKER_LOST:
             back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
         return PendingItem(task, run, kind, task_command(verb, task_id, remark=back, blank=blank))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:

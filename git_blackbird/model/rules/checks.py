@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.run import APPROVALS, LandingState, Run
+from git_blackbird.model.run.parts import LandingBlocked
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS
 
 _RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
 
@@ -53,6 +55,6 @@ def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:
     """
     if run.decision_state not in APPROVALS:
         return frozenset()
-    merged = run.landing_check if run.landing is LandingState.BLOCKED else None
-    known = frozenset(check.outcome for check in (run.check, merged) if check is not None)
+    merged = run.landing_check if isinstance(run.own.landing, LandingBlocked) else None
+    known = frozenset(check.outcome for check in (run.own.check, merged) if check is not None)
     return frozenset(CheckOutcome) if known & {CheckOutcome.FAILED, CheckOutcome.BROKEN} else known

@@ -27,7 +27,8 @@ from git_blackbird.model.rules.state import (
     may_start,
     unreadable_below,
 )
-from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 
 REVIEW_TRIES = 2
 # So many ready leaves are looked at for one that goes well with what is at work.
@@ -214,7 +215,7 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
     """Yield the action on each run that left unfinished work in the worktree, oldest first."""
     for task, run in paused_runs(state):
         if call.covers(task.id):
-            is_asked = run.terminal_reason in _LIMITS and not is_session_lost(state.history(task.id), run)
+            is_asked = run.own.terminal_reason in _LIMITS and not is_session_lost(state.history(task.id), run)
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 
@@ -239,7 +240,7 @@ def _refused_last(state: PlanState, ready: Iterable[Task]) -> Iterator[Task]:
     refused: list[Task] = []
     for task in ready:
         newest = state.history(task.id).newest
-        if newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK:
+        if newest is not None and newest.own.terminal_reason is TerminalReason.WITHOUT_WORK:
             refused.append(task)
         else:
             yield task
@@ -257,7 +258,7 @@ def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | La
     for run in state.half_written:
         task = state.plan.tasks.get(run.task_id)
         if task is not None and task.id not in call.busy:
-            yield LandChange(task, run) if run.undo_begun is None else FinishUndo(task, run)
+            yield LandChange(task, run) if run.own.undoing is None else FinishUndo(task, run)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

@@ -8,7 +8,8 @@ from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.named_paths import named_paths
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import BY_LANDING, LandingState, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import Requester
 
 
 class OtherTask(NamedTuple):
@@ -49,15 +50,16 @@ def other_tasks(
 def _landed(state: PlanState, since: str) -> Iterator[tuple[float, Run]]:
     """Yield the changes that came into the user's worktree since then and still are there, and how late."""
     for _, run in state.latest_runs:
-        if run.undone_at is None and run.has_changed_worktree:
-            later = seconds_between(since, (run.landed_at if run.worktree else run.completed_at) or "")
+        if run.own.undone is None and run.has_changed_worktree:
+            later = seconds_between(since, (run.landed_at if run.worktree_path else run.completed_at) or "")
             if later is not None and later > 0:
                 yield later, run
 
 
 def based_at(resumed: Run) -> str | None:
     """Return when the files were taken that a resumed run worked on; None where a new worktree is made."""
-    return None if resumed.landing is LandingState.LANDED else resumed.worktree_base_at
+    worktree = resumed.own.worktree
+    return None if resumed.has_landed or worktree is None else worktree.base_at
 
 
 def brought_at(resumed: Run) -> str | None:
@@ -65,5 +67,5 @@ def brought_at(resumed: Run) -> str | None:
 
     Where a landing sent the session back with a merge, its worktree has been brought that.
     """
-    is_brought = resumed.requested_by == BY_LANDING and resumed.landing_trees is not None
+    is_brought = resumed.own.decision.by is Requester.LANDING and resumed.brought is not None
     return resumed.decision_requested_at if is_brought else based_at(resumed)

@@ -42,7 +42,7 @@ class EmptyStart(NamedTuple):
 
 
 def _ids(run: Run) -> Iterator[str]:
-    yield from filter(None, (run.task_id, run.provider_session_ref, run.worktree))
+    yield from filter(None, (run.task_id, run.provider_session_ref, run.worktree_path))
 
 
 def _without_ids(run: Run, ids: list[str]) -> str:

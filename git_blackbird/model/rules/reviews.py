@@ -14,12 +14,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import NO_HISTORY, History
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import (
-    SUPERSEDED_BY_PLAN,
-    Run,
-    RunStatus,
-    RunType,
-)
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.
@@ -84,12 +80,12 @@ def latest_verdict(history: History) -> Run | None:
 
 
 def _has_result(run: Run) -> bool:
-    return run.parent_review_passed is not None or run.parent_review_dismissed is not None
+    return run.parent_review_passed is not None or run.own.dismissed is not None
 
 
 def allows_done(review: Run) -> bool:
     """Whether a review allows its parent to be ``done``: it passed, or a person dismissed it."""
-    return review.parent_review_passed is True or review.parent_review_dismissed is not None
+    return review.parent_review_passed is True or review.own.dismissed is not None
 
 
 def current_review(tasks: Mapping[TaskId, Task], parent: Task, history: History) -> Run | None:
@@ -133,8 +129,8 @@ def _review_events(reviews: Iterable[Run]) -> Iterator[tuple[Moment | None, bool
     for run in reviews:
         yield moment_of(run.started_at), None
         yield moment_of(run.completed_at), None if _is_about_others(run) else run.parent_review_passed
-        if run.parent_review_dismissed is not None:
-            yield moment_of(run.parent_review_dismissed.at), True
+        if run.own.dismissed is not None:
+            yield moment_of(run.own.dismissed.at), True
 
 
 def _is_about_others(review: Run) -> bool:
@@ -210,7 +206,7 @@ def _is_void(histories: Mapping[TaskId, History], feedback: Feedback) -> bool:
     if history.faults:
         return False
     review = history.find(feedback.review_run_id)
-    if review is not None and review.superseded_at is not None:
+    if review is not None and review.is_superseded:
         return True
     latest = latest_verdict(history)
     return latest is not None and (latest.id != feedback.review_run_id or allows_done(latest))
@@ -270,24 +266,24 @@ def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) ->
 
 def merged_or_none(run: Run) -> "MergedReview | None":
     """Return the merged review in a run's record; None also if it is invalid."""
-    if run.merged_review is None:
+    if run.own.reviewed is None:
         return None
     from git_blackbird.model.run.findings import MergedReview
 
     try:
-        return MergedReview.from_value(run.merged_review)
+        return MergedReview.from_value(run.own.reviewed.merged)
     except ValidationError:
         return None
 
 
 def result_of(run: Run) -> "ReviewResult | None":
     """Return one reviewer's result from its record; None if it gave no valid result."""
-    if run.review_result is None:
+    if run.own.opinion is None:
         return None
     from git_blackbird.model.run.findings import ReviewResult
 
     try:
-        return ReviewResult.from_value(run.review_result)
+        return ReviewResult.from_value(run.own.opinion.result)
     except ValidationError:
         return None
 

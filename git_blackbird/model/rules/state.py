@@ -130,7 +130,7 @@ class PlanState:
             run
             for history in self.open_histories.values()
             for run in history.recent
-            if run.undo_begun is not None or (run == history.latest and is_half_written(run))
+            if run.own.undoing is not None or (run == history.latest and is_half_written(run))
         )
         return tuple(sorted(found, key=lambda run: run.sort_key))
 

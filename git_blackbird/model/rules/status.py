@@ -22,7 +22,8 @@ from git_blackbird.model.rules.reviews import (
 )
 from git_blackbird.model.run.history import NO_HISTORY, History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_DELETE, SUPERSEDED_BY_UNAVAILABLE
 
 
 def derive_leaf(task: Task, history: History) -> Task:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.run.run import Question, Usage
+from git_blackbird.model.run.parts import Question, Usage
 
 
 def agent_in_text(name: str) -> str:

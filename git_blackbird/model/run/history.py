@@ -11,12 +11,12 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     OPEN_DECISIONS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
     ReviewState,
-    Run,
     RunStatus,
     RunType,
 )
@@ -82,7 +82,7 @@ class History:
     @property
     def reviews(self) -> tuple[Run, ...]:
         """Valid reviews of a parent, oldest first."""
-        return tuple(run for run in self.runs if run.run_type == RunType.REVIEW and run.superseded_at is None)
+        return tuple(run for run in self.runs if run.run_type == RunType.REVIEW and not run.is_superseded)
 
     @cached_property
     def newest(self) -> Run | None:
@@ -99,7 +99,7 @@ class History:
         """The resumes after the latest run that reached no agent, newest first."""
         later = takewhile(lambda run: not run.counts, reversed(self.recent))
         void = (run for run in later if run.superseded_by in UNDELIVERED)
-        times = (map(moment_of, (run.started_at, run.superseded_at, run.task_since)) for run in void)
+        times = (map(moment_of, (run.started_at, run.superseded_at, run.own.task_since)) for run in void)
         known = ([moment for moment in three if moment is not None] for three in times)
         return tuple(Vain(*three) for three in known if len(three) == 3)
 
@@ -116,7 +116,7 @@ class History:
     @cached_property
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
-        return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
+        return self.latest is not None and self.latest.own.review in _UNDER_REVIEW
 
     @property
     def foreign_latest(self) -> Run | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import Field
@@ -32,6 +33,20 @@ class ChildResult(Record):
     task_id: CheckedTaskId
     status: ChildStatus
     feedback: str | None = None
+
+
+@dataclass(frozen=True)
+class ParentVerdict:
+    """A valid answer of a parent's reviewer.
+
+    ``resume_task_ids`` are sorted; they and ``feedback`` are empty exactly if it passed. ``results`` has
+    every child of the parent; one is ``failed`` exactly if it is to be resumed.
+    """
+
+    passed: bool
+    resume_task_ids: tuple[TaskId, ...] = ()
+    feedback: str = ""
+    results: Mapping[TaskId, ChildResult] = field(default_factory=dict)
 
 
 class Dismissal(Record):

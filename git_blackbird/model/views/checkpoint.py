@@ -10,7 +10,8 @@ from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decis
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
 
 T = TypeVar("T")

@@ -8,7 +8,8 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.run import DecisionState, Run, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 

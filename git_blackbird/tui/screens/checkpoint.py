@@ -20,7 +20,7 @@ from git_blackbird.model.change.decision import (
     Reply,
     reply_of,
 )
-from git_blackbird.model.run.run import APPROVALS, DecisionState
+from git_blackbird.model.run.states import APPROVALS, DecisionState
 from git_blackbird.model.views.checkpoint import OtherBranch
 from git_blackbird.tui.keys import NO_KEY, does_nothing
 from git_blackbird.tui.screens.change import ChangeScreen

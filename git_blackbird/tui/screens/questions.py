@@ -14,7 +14,7 @@ from git_blackbird.messages.display.checkpoint import StyledLine
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList

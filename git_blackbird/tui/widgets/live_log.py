@@ -26,7 +26,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.run import RunStatus, RunType
+from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.model.views.events import (
     Event,
     Level,

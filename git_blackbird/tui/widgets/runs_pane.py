@@ -26,7 +26,8 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
@@ -167,7 +168,7 @@ def _title(run: Run) -> Text:
     agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
     said = (
         f"{run.run_type} {run.status}, {format_decision(run)}, {agent}, "
-        f"{format_cost(run.cost_usd)}  {format_moment(run.started_at)}"
+        f"{format_cost(run.own.agent.cost_usd)}  {format_moment(run.started_at)}"
     )
     return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")
 

@@ -118,16 +118,16 @@ def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
 
 def _reviews(view: TaskView) -> Iterator[StyledLine]:
     run = view.history.latest
-    if run is not None and run.merged_review is not None:
+    if run is not None and run.own.reviewed is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
         yield from _steps(view, task_command("review show", view.task.id))
 
 
 def run_line(run: Run, now: str) -> str:
     """Return a run in one line."""
-    superseded = ", superseded" if run.superseded_at else ""
+    superseded = ", superseded" if run.is_superseded else ""
     duration = format_seconds(run_seconds(run, now))
     return (
         f"{run.id}  {run.run_type} {run.status}{superseded}, {format_decision(run)}, "
-        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.cost_usd)}"
+        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.own.agent.cost_usd)}"
     )

@@ -16,7 +16,7 @@ from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, EARLIER_CLAUDE, EVERY_CLAUDE, OLD_CLAUDE, Program
 from tests.standin.real import DIALECTS, load, model_of, real, short_folder

@@ -9,7 +9,7 @@ from git_blackbird.agents.codex.events import CodexParser, unwrap_command
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.run.run import Question, Usage
+from git_blackbird.model.run.parts import Question, Usage
 from tests.agents.running import assign
 from tests.support import config_with
 

@@ -17,7 +17,7 @@ from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import EVERY_CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import fact
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -66,7 +67,7 @@ def test_comments_are_written_below_the_lines_of_the_diff(trial: Trial, editor: 
     assert "Understood: a text of 0 lines, 1 comment: a.txt:2." in trial.expect(0, *decide)
     (record,) = trial.records("a")
     assert record["decision_feedback"] == "a.txt:2\n> +two\nin \x1b[31mwords\nand more"
-    assert record["review_comments"] == [
+    assert fact(record, "review_comments") == [
         {
             "path": "a.txt",
             "side": "new",

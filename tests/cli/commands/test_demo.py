@@ -11,7 +11,7 @@ import pytest
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.findings import FollowUp
-from git_blackbird.model.run.run import BY_REVIEWERS, DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, Requester, RunStatus
 from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order
@@ -92,22 +92,25 @@ def assert_shows_everything(repo: Path) -> None:
     """Check that the records hold each thing that the demo is there to show."""
     runs = {task_id: runs_of(repo, task_id) for task_id in (*LEAVES, "guide")}
     greet, changed = runs["greet"]
-    assert (greet.decision_state, greet.requested_by) == (DecisionState.CHANGES_REQUESTED, None)
-    assert (changed.decision_state, changed.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
+    assert (greet.decision_state, greet.own.decision.by) == (DecisionState.CHANGES_REQUESTED, None)
+    assert (changed.decision_state, changed.own.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
     release, fixed = runs["release"]
     merged = merged_or_none(fixed)
-    assert (release.requested_by, fixed.resumes) == (BY_REVIEWERS, release.id)
+    assert (release.own.decision.by, fixed.own.resumes) == (Requester.REVIEWERS, release.id)
     assert merged is not None
     assert merged.action is FollowUp.PROCEED
     asked, answered = runs["guide-faq"]
-    assert (asked.status, answered.resumes) == (RunStatus.WAITING_USER, asked.id)
-    assert [(answer.id, answer.value) for answer in answered.answers or ()] == [("tone", "friendly")]
+    assert (asked.status, answered.own.resumes) == (RunStatus.WAITING_USER, asked.id)
+    assert [(answer.id, answer.value) for answer in answered.own.said.answers or ()] == [("tone", "friendly")]
     failed, again = runs["check"]
     assert (failed.status, failed.decision_state) == (RunStatus.FAILED, DecisionState.REJECTED)
-    assert (again.status, again.resumes) == (RunStatus.SUCCESS, None)
+    assert (again.status, again.own.resumes) == (RunStatus.SUCCESS, None)
     assert [run.parent_review_passed for run in runs["guide"]] == [False, True]
     usage, described = runs["guide-usage"]
-    assert (runs["guide"][0].parent_review_resume_task_ids, described.resumes) == (("guide-usage",), usage.id)
+    assert (runs["guide"][0].parent_review_resume_task_ids, described.own.resumes) == (
+        ("guide-usage",),
+        usage.id,
+    )
     for first, later in ((greet, changed), (release, fixed), (asked, answered), (usage, described)):
         assert first.provider_session_ref == later.provider_session_ref
     assert failed.provider_session_ref != again.provider_session_ref

@@ -14,7 +14,8 @@ from git_blackbird.agents.process.signals import identity
 from git_blackbird.controller.queries.transcripts import MAX_EARLIER
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.run.run import RunStatus, TruncatedBytes, Usage
+from git_blackbird.model.run.parts import TruncatedBytes, Usage
+from git_blackbird.model.run.states import RunStatus
 from tests import preloaded
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task

@@ -9,6 +9,7 @@ import pytest
 
 from git_blackbird.controller.setup.install import list_installed
 from tests.controller.support import open_at
+from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -112,7 +113,7 @@ def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
 
 @pytest.mark.parametrize("way", [("decide", "a", "--reject"), ("retry", "a"), ("delete", "a", "--yes")])
 def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tuple[str, ...]) -> None:
-    tree = trial.records("a")[0]["head_tree"]
+    tree = fact(trial.records("a")[0], "head_tree")
     (place_of(trial, "a") / "later.txt").write_text("later\n")
     if way[0] == "delete":
         trial.expect(0, "retry", "a")

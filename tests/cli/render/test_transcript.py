@@ -10,7 +10,7 @@ from git_blackbird.messages.display.format import UsageCost, UsageMeter, render_
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.run import Usage
+from git_blackbird.model.run.parts import Usage
 
 EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e\x07 \ud800 \x9b2K\r\n\x1b[2J end\x1b"
 

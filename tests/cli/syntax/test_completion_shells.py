@@ -12,7 +12,7 @@ from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from tests import preloaded
 from tests.cli import shells
 from tests.cli.golden_harness import save

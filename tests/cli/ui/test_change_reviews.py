@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from tests.cli.terminal import CTRL_S, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import configure, leaf, put_plan, runs_of
@@ -54,7 +54,7 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     assert "Select option: 1\napproved a\nevery task is done\n" in completed.stdout
     first, second = runs_of(reviewed, "a")
     assert "[Spec Critical] x.txt:1" in (first.decision_feedback or "")
-    assert (first.requested_by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
+    assert (first.own.decision.by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
 
 
 def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> None:

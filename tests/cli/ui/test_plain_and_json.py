@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
@@ -226,7 +226,7 @@ def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told:
     completed = run(demo_repo, "execute", "--no-stop", told=told)
     assert completed.returncode == 0
     assert (demo_repo / "t.txt").read_text() == f"{answer}\n"
-    assert [answer.value for answer in runs_of(demo_repo, "a")[-1].answers] == [answer]
+    assert [answer.value for answer in runs_of(demo_repo, "a")[-1].own.said.answers] == [answer]
 
 
 @pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])

@@ -23,15 +23,10 @@ from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.run import (
-    DecisionState,
-    Run,
-    RunFields,
-    RunStatus,
-    RunType,
-    TerminalReason,
-    Usage,
-)
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import AgentFacts, ForeignEdits, Own, Superseded, Usage
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import (
     FileChange,
     FileStatus,
@@ -93,12 +88,10 @@ def test_a_checkpoint_says_everything_there_is_to_say() -> None:
         left_out=(SkippedPath(path="big.bin", reason="larger than 50 MB"),),
         between=(InterleavedEdit(path="b.py", task="z", run="1" * 16),),
     )
-    run = RUN.with_fields(
-        RunFields(
-            status=RunStatus.FAILED,
-            error="exit status 7",
-            result="one\ntwo\nthree\nfour\nfive",
-            plan_changes=("task x was added",),
+    run = RUN.updated(RunFields(status=RunStatus.FAILED, error="exit status 7")).with_own(
+        Own(
+            agent=AgentFacts(result="one\ntwo\nthree\nfour\nfive"),
+            edits=ForeignEdits(plan=("task x was added",)),
             notes=("1 process(es) the agent left behind were stopped",),
         )
     )
@@ -186,8 +179,8 @@ def test_nothing_in_a_checkpoint_steers_the_terminal() -> None:
         left_out=(SkippedPath(path=EVIL, reason=EVIL),),
         minimal=EVIL,
     )
-    run = RUN.with_fields(
-        RunFields(provider=EVIL, error=EVIL, result=EVIL, plan_changes=(EVIL,), notes=(EVIL,))
+    run = RUN.updated(RunFields(provider=EVIL, error=EVIL)).with_own(
+        Own(agent=AgentFacts(result=EVIL), edits=ForeignEdits(plan=(EVIL,)), notes=(EVIL,))
     )
     shown = lines(checkpoint(run, summary, moved=(EVIL,)))
     assert strip_controls(shown) == shown
@@ -214,8 +207,8 @@ def test_paths_are_one_harmless_line(path: str, shown: str) -> None:
     assert render_path(path) == shown
 
 
-REVIEW = RUN.with_fields(RunFields(run_type=RunType.REVIEW))
-FAILING = REVIEW.with_fields(
+REVIEW = RUN.updated(RunFields(run_type=RunType.REVIEW))
+FAILING = REVIEW.updated(
     RunFields(
         parent_review_passed=False,
         parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
@@ -232,26 +225,32 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         (RunStarted(TaskId("a"), "T", RUN.id, "claude", RUN.id, 1), f"resuming a (run {RUN.id}, claude)"),
         (RunPlaced(TaskId("a"), RUN.id, "rack"), "a is worked on by rack"),
         (
-            RunEnded(RUN.with_fields(RunFields(review_summary=CHANGED, cost_usd=0.031)), "T", 41.9),
+            RunEnded(
+                RUN.updated(RunFields(review_summary=CHANGED)).with_own(
+                    Own(agent=AgentFacts(cost_usd=0.031))
+                ),
+                "T",
+                41.9,
+            ),
             "completed a: 3 files, +12 -4, $0.03, 41s",
         ),
         (
-            RunEnded(RUN.with_fields(RunFields(review_summary=Summary())), "T", 3725),
+            RunEnded(RUN.updated(RunFields(review_summary=Summary())), "T", 3725),
             "completed a: no changes, 1h02m",
         ),
         (
-            RunEnded(RUN.with_fields(RunFields(status=RunStatus.FAILED, error="exit status 7")), "T", 65),
+            RunEnded(RUN.updated(RunFields(status=RunStatus.FAILED, error="exit status 7")), "T", 65),
             "failed a: exit status 7",
         ),
         (
-            RunEnded(RUN.with_fields(RunFields(status=RunStatus.WAITING_USER)), "T", 1),
+            RunEnded(RUN.updated(RunFields(status=RunStatus.WAITING_USER)), "T", 1),
             "a is waiting for user input",
         ),
-        (RunEnded(RUN.with_fields(RunFields(status=RunStatus.PAUSED)), "T", 1), "a is paused"),
+        (RunEnded(RUN.updated(RunFields(status=RunStatus.PAUSED)), "T", 1), "a is paused"),
         (
             RunEnded(
-                RUN.with_fields(
-                    RunFields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.WALL_LIMIT)
+                RUN.updated(RunFields(status=RunStatus.PAUSED)).with_own(
+                    Own(terminal_reason=TerminalReason.WALL_LIMIT)
                 ),
                 "T",
                 1,
@@ -260,8 +259,8 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(
-                RUN.with_fields(
-                    RunFields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.IDLE_LIMIT)
+                RUN.updated(RunFields(status=RunStatus.PAUSED)).with_own(
+                    Own(terminal_reason=TerminalReason.IDLE_LIMIT)
                 ),
                 "T",
                 1,
@@ -281,7 +280,13 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             f"running parent review for a (run {RUN.id}, claude)",
         ),
         (
-            RunEnded(REVIEW.with_fields(RunFields(parent_review_passed=True, cost_usd=0.5)), "T", 3),
+            RunEnded(
+                REVIEW.updated(RunFields(parent_review_passed=True)).with_own(
+                    Own(agent=AgentFacts(cost_usd=0.5))
+                ),
+                "T",
+                3,
+            ),
             "parent review passed for a: $0.50, 3s",
         ),
         (
@@ -289,16 +294,22 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 182}...",
         ),
         (
-            RunEnded(REVIEW.with_fields(RunFields(status=RunStatus.FAILED, error=f"it asked{EVIL}")), "T", 3),
+            RunEnded(REVIEW.updated(RunFields(status=RunStatus.FAILED, error=f"it asked{EVIL}")), "T", 3),
             "no verdict on a: it askedred\ufffd",
         ),
         (RunEnded(REVIEW, "T", 3), "no verdict on a: it gave no verdict"),
         (
-            RunEnded(REVIEW.with_fields(RunFields(error="logged out", superseded_by="unavailable")), "T", 3),
+            RunEnded(
+                REVIEW.updated(RunFields(error="logged out")).with_own(
+                    Own(superseded=Superseded(at=STAMP, by="unavailable"))
+                ),
+                "T",
+                3,
+            ),
             "could not review a: logged out",
         ),
         (
-            RunEnded(FAILING.with_fields(RunFields(superseded_by="plan-changed")), "T", 3),
+            RunEnded(FAILING.with_own(Own(superseded=Superseded(at=STAMP, by="plan-changed"))), "T", 3),
             "the review of a does not count: the work it reviewed has changed since",
         ),
         (Notice(Level.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
@@ -443,7 +454,7 @@ def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.Cap
     gate.set()
     asyncio.run(writer.drained())
     shown.follow(Progress(ProgressKind.READS, "seen", Usage(input_tokens=10)))
-    shown.finish(RUN.with_fields(RunFields(usage=Usage(input_tokens=20, output_tokens=1))))
+    shown.finish(RUN.with_own(Own(agent=AgentFacts(usage=Usage(input_tokens=20, output_tokens=1)))))
     writer.close()
     assert capfd.readouterr().out.lstrip("x") == (
         "\n[14 bytes are not shown: the screen could not keep up]\n  reads  seen\n  spent  21 tokens\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.run.run import DecisionState, LandingState
+from git_blackbird.model.run.states import DecisionState
 from tests.cli.terminal import ALT_ENTER, CTRL_C, DOWN, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
@@ -106,8 +106,8 @@ def test_lines_of_others_come_above_an_open_question(parallel: Path, go: Path) -
         terminal.type("4", ENTER)
         assert terminal.end() == 1
         assert terminal.mode() == terminal.mode_before
-    assert runs_of(parallel, "a")[-1].landing is LandingState.LANDED
-    assert runs_of(parallel, "b")[-1].landing is LandingState.LANDED
+    assert runs_of(parallel, "a")[-1].has_landed
+    assert runs_of(parallel, "b")[-1].has_landed
     assert runs_of(parallel, "c")[-1].decision_state is DecisionState.REJECTED
 
 
@@ -232,7 +232,7 @@ def test_the_checkpoint_names_the_worktree_and_who_waits_behind_it(parallel: Pat
     put_plan(parallel, leaf("a"), leaf("b"))
     run(parallel, "execute", "--jobs", "2", "--stop-after-each", "--no-input")
     completed = run(parallel, "execute", "--jobs", "2")
-    worktree = runs_of(parallel, "a")[-1].worktree
+    worktree = runs_of(parallel, "a")[-1].worktree_path
     assert f"Worktree: {worktree}\n" in completed.stdout
     assert "1 more decision waits behind this one\n" in completed.stdout
 
@@ -255,4 +255,4 @@ def test_one_command_continues_all_that_was_interrupted(
     assert done.returncode == 0, done.stdout
     tasks = named or tuple("abcd")
     assert {task for task in "abcd" if (parallel / f"{task}.txt").exists()} == set(tasks)
-    assert runs_of(parallel, "a")[-1].resumes == runs_of(parallel, "a")[0].id
+    assert runs_of(parallel, "a")[-1].own.resumes == runs_of(parallel, "a")[0].id

@@ -14,7 +14,8 @@ from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.run import DecisionState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.terminal import (
     ALT_ENTER,
@@ -236,7 +237,7 @@ def test_a_change_request_begins_with_the_comments_on_lines(pending: Path) -> No
         assert terminal.end() == 130
     first = runs_of(pending, "a")[0]
     assert first.decision_feedback == "a.txt:1\n> +one\nTwo. Now."
-    assert [one.to_json() for one in first.review_comments] == [comment]
+    assert [one.to_json() for one in first.own.decision.comments] == [comment]
     assert not comments.exists()
 
 
@@ -320,9 +321,9 @@ def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> Non
         terminal.type("36", ENTER)
         assert terminal.end() == 0
     last = last_run(demo_repo)
-    assert (last.message, last.context["feedback"]) == ("and be quick", "and be quick")
-    assert last.prompt is not None
-    assert last.prompt.endswith("  36\n\nContinue with the task.\n\nand be quick\n")
+    assert (last.own.said.message, last.context["feedback"]) == ("and be quick", "and be quick")
+    assert last.own.said.prompt is not None
+    assert last.own.said.prompt.endswith("  36\n\nContinue with the task.\n\nand be quick\n")
 
 
 def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:

@@ -13,7 +13,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import LandingState, RunStatus, TerminalReason
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, LandingEnded, RunEnded, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -68,7 +68,7 @@ def started(person: Person) -> list[str]:
 
 def landed(person: Person) -> list[str]:
     ended = (event for event in person.events if isinstance(event, LandingEnded))
-    return [event.task_id for event in ended if event.run.landing is LandingState.LANDED]
+    return [event.task_id for event in ended if event.run.has_landed]
 
 
 def test_agents_work_side_by_side(project: Path) -> None:
@@ -202,13 +202,13 @@ def test_ctrl_c_pauses_all(project: Path, presses: int) -> None:
     person = Pressing(presses=presses)
     assert press(project, person).reason is StopReason.INTERRUPTED
     runs = [runs_of(project, name)[-1] for name in "abc"]
-    assert [run.terminal_reason for run in runs] == [TerminalReason.INTERRUPTED] * 3
+    assert [run.own.terminal_reason for run in runs] == [TerminalReason.INTERRUPTED] * 3
     assert runs_of(project, "d") == ()
     by_command(project, "echo x >$BLACKBIRD_TASK_ID.new")
     again = Person()
     assert execute(project, again).reason is StopReason.COMPLETED
     assert sorted(landed(again)) == ["a", "b", "c", "d"]
-    assert [run.worktree for run in runs] == [runs_of(project, name)[-1].worktree for name in "abc"]
+    assert [run.worktree_path for run in runs] == [runs_of(project, name)[-1].worktree_path for name in "abc"]
 
 
 def test_a_fault_of_one_task_stops_no_other(project: Path) -> None:
@@ -236,7 +236,7 @@ def test_what_was_begun_in_place_goes_on_there(project: Path) -> None:
     person = Person()
     assert execute(project, person).reason is StopReason.COMPLETED
     assert (project / "x.new").read_text() == "half\nx\n"
-    assert runs_of(project, "x")[-1].worktree is None
+    assert runs_of(project, "x")[-1].own.worktree is None
     assert sorted(landed(person)) == ["y", "z"]
 
 

@@ -15,7 +15,8 @@ from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import Notice
 from git_blackbird.model.views.stop import StopReason
 from tests import preloaded
@@ -90,10 +91,10 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     assert len(folders) == 1
     assert not folders[0].exists()
     closed, continued = runs_of(cut_off, "a")
-    assert (closed.status, closed.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
+    assert (closed.status, closed.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
     assert closed.review_summary is not None
     assert closed.review_summary.files == ("a.txt",)
-    assert (continued.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
+    assert (continued.own.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
     assert (stop.reason, stop.text) == (StopReason.COMPLETED, "every task is done")
 
 
@@ -112,7 +113,7 @@ def test_a_cut_off_run_goes_on_in_its_session(cut_off: Path) -> None:
     stop = run_to_stop(workspace, resume_loop(workspace, Person(), ResumeRequest("a")))
     first, second = runs_of(cut_off, "a")
     assert stop.reason == StopReason.COMPLETED
-    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert status(cut_off, "a") == Status.DONE
 
 

@@ -69,15 +69,9 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.run.findings import FollowUp
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import (
-    BY_REVIEWERS,
-    DecisionState,
-    Question,
-    ReviewState,
-    Run,
-    RunStatus,
-    RunType,
-)
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, Requester, ReviewState, RunStatus, RunType
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed
@@ -391,7 +385,7 @@ class Machine(RuleBasedStateMachine):
     def check_plan_order(self, state: PlanState) -> None:
         for task in state.plan.leaves():
             run = state.history(task.id).live
-            if run is not None and run.resumes is None:
+            if run is not None and run.own.resumes is None:
                 return
             assert not may_start(state, task), task.id
 
@@ -399,7 +393,7 @@ class Machine(RuleBasedStateMachine):
         """No dependent of an unreviewed parent ever starts."""
         for task in state.plan.leaves():
             latest = state.history(task.id).live
-            if latest is None or latest.resumes is not None or self.was_open:
+            if latest is None or latest.own.resumes is not None or self.was_open:
                 continue
             for dep in (state.plan.tasks[dep] for dep in task.deps):
                 if dep.children and dep.id not in self.set_by_hand:
@@ -580,7 +574,7 @@ class Machine(RuleBasedStateMachine):
             for history in state.histories.values()
             for run in history.runs
             # What reviewers ask for, and cannot be told, becomes a person's decision.
-            if run.decision_state not in {None, DecisionState.PENDING} and run.requested_by is None
+            if run.decision_state not in {None, DecisionState.PENDING} and run.own.decision.by is None
         }
         assert self.decided <= decided
         self.decided = decided
@@ -614,15 +608,11 @@ class Machine(RuleBasedStateMachine):
         for history in state.histories.values():
             for run in history.own:
                 merged = merged_or_none(run)
-                if (
-                    run.review_state is not ReviewState.DONE
-                    or run.superseded_at is not None
-                    or merged is None
-                ):
+                if run.own.review is not ReviewState.DONE or run.superseded_at is not None or merged is None:
                     continue
                 if run.decision_state is None:
                     assert merged.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}
-                if run.requested_by == BY_REVIEWERS:
+                if run.own.decision.by is Requester.REVIEWERS:
                     assert merged.action is FollowUp.FIX_AND_REREVIEW
 
     def git_is_in_order(self) -> None:
@@ -647,11 +637,11 @@ class Machine(RuleBasedStateMachine):
             last = history.newest
             if last is None or last.superseded_at is not None or not finishes_task(last):
                 continue
-            told = last.prompt or "\n".join(texts_in(last.context))
+            told = last.own.said.prompt or "\n".join(texts_in(last.context))
             for run in Change.of(history).runs:
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
                     assert (run.decision_feedback or "") in told
-                assert (run.message or "") in told
+                assert (run.own.said.message or "") in told
 
     def teardown(self) -> None:
         try:

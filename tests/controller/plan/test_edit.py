@@ -29,7 +29,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import TaskFields, TreePosition
-from git_blackbird.model.run.run import DecisionState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests.cli.plans import run, task
 from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status, store_at
 

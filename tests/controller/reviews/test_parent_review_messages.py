@@ -8,7 +8,8 @@ import pytest
 
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop, review_obstacle
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.run import Run, RunType
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     Person,

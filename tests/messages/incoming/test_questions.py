@@ -12,7 +12,7 @@ from git_blackbird.messages.incoming.questions import (
     QUESTION_FORM,
     parse_questions,
 )
-from git_blackbird.model.run.run import Question
+from git_blackbird.model.run.parts import Question
 
 FORM = '{"questions": [{"id": "db", "prompt": "Which one?", "options": ["a", "b"]}]}'
 ASKED = (Question(id="db", prompt="Which one?", options=("a", "b")),)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from git_blackbird.messages.incoming.review_answer import (
     MAX_CHARACTERS,
-    ParentVerdict,
     ReviewAnswerError,
     parse_review_answer,
 )
@@ -18,7 +17,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus
+from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, ParentVerdict
 from tests.model.building import task
 
 PARENT = task("P", children=["b", "a", "c"])

@@ -6,10 +6,17 @@ import pytest
 from pydantic import ValidationError
 
 from git_blackbird.model.base.record import first_error
-from git_blackbird.model.run.run import Run, RunFields, RunStatus
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import FileStatus, Summary, Totals
 
 LEAST: dict[str, Any] = {"id": "0" * 16, "taskId": "t", "startedAt": "now", "status": "success"}
+
+
+def own(**parts: Any) -> dict[str, Any]:
+    return {"blackbird": parts}
 
 
 @pytest.mark.parametrize(
@@ -23,14 +30,14 @@ LEAST: dict[str, Any] = {"id": "0" * 16, "taskId": "t", "startedAt": "now", "sta
         ),
         ({"exitCode": "0"}, 'exitCode: is "0", not a whole number'),
         ({"exitCode": True}, "exitCode: is true, not a whole number"),
-        ({"cost_usd": "much"}, 'cost_usd: is "much", not a number'),
-        ({"cost_usd": 10**400}, "cost_usd: is too large a number"),
-        ({"head_late": 1}, "head_late: is 1, not true or false"),
+        (own(agent={"cost_usd": "much"}), 'blackbird.agent.cost_usd: is "much", not a number'),
+        (own(agent={"cost_usd": 10**400}), "blackbird.agent.cost_usd: is too large a number"),
+        (own(no_change=1), "blackbird.no_change: is 1, not true or false"),
         ({"context": []}, "context: is a list, not an object"),
-        ({"notes": {"a": 1}}, "notes: is an object, not a list"),
-        ({"notes": ["a", 1]}, "notes.1: is 1, not a text"),
-        ({"raw_totals": {"a": 1, "b": "c"}}, 'raw_totals.b: is "c", not a number'),
-        ({"usage": 5}, "usage: is 5, not an object"),
+        (own(notes={"a": 1}), "blackbird.notes: is an object, not a list"),
+        (own(notes=["a", 1]), "blackbird.notes.1: is 1, not a text"),
+        (own(agent={"raw_totals": {"a": 1, "b": "c"}}), 'blackbird.agent.raw_totals.b: is "c", not a number'),
+        (own(agent={"usage": 5}), "blackbird.agent.usage: is 5, not an object"),
         (
             {"review_summary": {"changes": [{"status": "A"}]}},
             "review_summary.changes.0.path: is missing",
@@ -51,9 +58,9 @@ def test_the_first_thing_that_is_wrong_is_named_with_its_place(fields: dict[str,
 
 def test_what_fits_is_taken_as_the_value_it_stands_for() -> None:
     summary = {"changes": [{"status": "A", "path": "a"}]}
-    run = Run.from_value(LEAST | {"exitCode": 0, "cost_usd": 2, "review_summary": summary})
-    assert (run.status, run.exit_code, run.cost_usd) == (RunStatus.SUCCESS, 0, 2.0)
-    assert isinstance(run.cost_usd, float)
+    run = Run.from_value(LEAST | {"exitCode": 0, "review_summary": summary} | own(agent={"cost_usd": 2}))
+    assert (run.status, run.exit_code, run.own.agent.cost_usd) == (RunStatus.SUCCESS, 0, 2.0)
+    assert isinstance(run.own.agent.cost_usd, float)
     assert run.review_summary is not None
     assert run.review_summary.changes[0].status is FileStatus.ADDED
     assert run.review_summary.totals == Totals()
@@ -90,12 +97,10 @@ def test_a_name_of_ours_that_no_file_has_is_a_field_like_any_unknown_one() -> No
 
 def test_what_is_set_takes_the_place_of_what_was_also_where_it_is_nothing() -> None:
     run = Run.from_value(LEAST | {"error": "broken", "exitCode": 1, "later": None})
-    changed = run.with_fields(RunFields(error=None, notes=("again",))).superseded("then", "retry")
+    changed = run.updated(RunFields(error=None)).with_own(Own(notes=("again",))).superseded("then", "retry")
     assert changed.to_json() == {
         **{name: value for name, value in run.to_json().items() if name != "error"},
-        "notes": ["again"],
-        "superseded_at": "then",
-        "superseded_by": "retry",
+        "blackbird": {"superseded": {"at": "then", "by": "retry"}, "notes": ["again"]},
     }
     assert isinstance(changed, Run)
     assert run.error == "broken"

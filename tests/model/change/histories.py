@@ -1,15 +1,14 @@
 """Whole histories of one task as the program can write them: up to four runs, wherever they worked."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from tests.model.building import run
-from tests.model.change.stages import writable_runs
+from tests.model.change.stages import writable_facts
 
-_RUNS = [run for _, run in writable_runs()]
+_FACTS = [facts for _, facts in writable_facts()]
 _TREES = tuple(letter * 40 for letter in "abc")
 _COMMITS = tuple(digit * 40 for digit in "123")
 _OVERTAKEN = ("retry", "restart", "unavailable", "session-lost", "set-status:done", "set-status:todo")
@@ -25,35 +24,33 @@ def histories(draw: st.DrawFn) -> History:
 
 @st.composite
 def _runs(draw: st.DrawFn, number: int) -> Run:
-    base = draw(st.sampled_from(_RUNS))
-    is_over = base.status in {RunStatus.SUCCESS, RunStatus.FAILED}
-    fields: dict[str, Any] = base.to_json()
-    fields |= run(number, base.status, cost_usd=draw(st.sampled_from((None, 0.25)))).to_json()
-    fields |= draw(st.sampled_from(({}, {}, {"run_type": "manual"})))
-    fields["head_commit"] = draw(st.sampled_from(_COMMITS))
-    fields["superseded_by"] = by = draw(st.sampled_from((None, None, *_OVERTAKEN)))
-    fields["superseded_at"] = None if by is None else f"2026-01-01T01:{number:02d}:00Z"
-    fields["message"] = draw(st.sampled_from((None, None, "faster")))
-    fields["questions"] = draw(st.sampled_from(([], [{"id": "q", "prompt": "Which?"}])))
-    fields["answers"] = draw(st.sampled_from(([], [{"id": "q", "value": f"answer {number}"}])))
-    if base.decision_state == "changes_requested":
-        fields["decision_feedback"] = f"request {number}"
-        fields["requested_by"] = draw(st.sampled_from(_REQUESTERS))
-        fields["review_round"] = draw(st.sampled_from((None, 1, 2)))
-    if base.worktree is not None:
-        fields["worktree_base"] = draw(st.sampled_from(_TREES))
-        fields["decided_trees"] = draw(st.sampled_from((None, {"base": _TREES[0], "head": _TREES[1]})))
-    if base.landing == "landed" or base.landing_begun:
-        fields["landing_trees"] = {
-            "base": draw(st.sampled_from(_TREES)),
-            "head": draw(st.sampled_from(_TREES)),
-        }
+    facts = dict(draw(st.sampled_from(_FACTS)))
+    is_over = facts["status"] in {RunStatus.SUCCESS, RunStatus.FAILED}
+    facts["cost_usd"] = draw(st.sampled_from((None, 0.25)))
+    facts |= draw(st.sampled_from(({}, {}, {"run_type": "manual"})))
+    facts["head_commit"] = draw(st.sampled_from(_COMMITS))
+    facts["superseded_by"] = by = draw(st.sampled_from((None, None, *_OVERTAKEN)))
+    facts["superseded_at"] = None if by is None else f"2026-01-01T01:{number:02d}:00Z"
+    facts["message"] = draw(st.sampled_from((None, None, "faster")))
+    facts["questions"] = draw(st.sampled_from(([], [{"id": "q", "prompt": "Which?"}])))
+    facts["answers"] = draw(st.sampled_from(([], [{"id": "q", "value": f"answer {number}"}])))
+    if facts["decision_state"] == "changes_requested":
+        facts["decision_feedback"] = f"request {number}"
+        facts["requested_by"] = draw(st.sampled_from(_REQUESTERS))
+        facts["review_round"] = number_of_round = draw(st.sampled_from((None, 1, 2)))
+        facts["merged_review"] = None if number_of_round is None else {}
+    if facts["worktree"] is not None:
+        facts["worktree_base"] = draw(st.sampled_from(_TREES))
+        facts["shown"] = draw(st.sampled_from((None, {"base": _TREES[0], "head": _TREES[1]})))
+    if facts["landing"] == "landed" or facts["landing_begun"]:
+        place = "landing_trees" if facts["landing"] == "landed" else "landing_begun"
+        facts[place] = {"base": draw(st.sampled_from(_TREES)), "head": draw(st.sampled_from(_TREES))}
     if is_over and draw(st.booleans()):
-        fields["base_tree"], fields["head_tree"] = (draw(st.sampled_from(_TREES)) for _ in range(2))
-        fields["end_commit"] = draw(st.sampled_from(_COMMITS))
-        fields["commits"] = draw(st.sampled_from(([], [_COMMITS[0]])))
-        fields["review_summary"] = draw(st.sampled_from((None, _SUMMARY)))
-    return Run.from_value(fields)
+        facts["base_tree"], facts["head_tree"] = (draw(st.sampled_from(_TREES)) for _ in range(2))
+        facts["end_commit"] = draw(st.sampled_from(_COMMITS))
+        facts["commits"] = draw(st.sampled_from(([], [_COMMITS[0]])))
+        facts["review_summary"] = draw(st.sampled_from((None, _SUMMARY)))
+    return run(number, **facts)
 
 
 _SUMMARY = {

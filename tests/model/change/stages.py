@@ -5,7 +5,8 @@ from itertools import product
 from typing import Any
 
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.run import DecisionState, LandingState, ReviewState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, LandingState, ReviewState, RunStatus
 from tests.model.building import STAMP, run
 
 _AT_WORK = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
@@ -31,10 +32,16 @@ _AXES: dict[str, tuple[Any, ...]] = {
 
 def writable_runs() -> Iterator[tuple[str, Run]]:
     """Yield each such run with its fields in words."""
+    for words, facts in writable_facts():
+        yield words, run(1, **facts)
+
+
+def writable_facts() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the facts of each such run with its fields in words."""
     for values in product(*_AXES.values()):
         fields = {name: value for name, value in zip(_AXES, values, strict=True) if value is not None}
         if _is_writable(**fields):
-            yield _words(fields), _run(**fields)
+            yield _words(fields), _facts(**fields)
 
 
 def _is_writable(  # noqa: PLR0911  # a list of what excludes what
@@ -73,23 +80,24 @@ def _is_writable(  # noqa: PLR0911  # a list of what excludes what
     return not (undone and landing in {LandingState.DUE, LandingState.BLOCKED})
 
 
-def _run(status: RunStatus, **fields: Any) -> Run:
-    is_refused = fields.get("landing") is LandingState.BLOCKED or (
-        fields.get("landing") is LandingState.LANDED and fields.get("decision") is DecisionState.PENDING
-    )
-    names: dict[str, Any] = {
+def _facts(status: RunStatus, **fields: Any) -> dict[str, Any]:
+    landing, decision = fields.get("landing"), fields.get("decision")
+    is_blocked = landing is LandingState.BLOCKED
+    is_uncommitted = landing is LandingState.LANDED and decision is DecisionState.PENDING
+    return {
+        "status": status,
         "decision_state": fields.get("decision"),
         "terminal_reason": "rejected" if fields.get("decision") is DecisionState.REJECTED else None,
         "landing": fields.get("landing"),
-        "landing_reason": "it was refused" if is_refused else None,
-        "landing_begun": fields.get("begun"),
+        "landing_reason": "it was refused" if is_blocked else None,
+        "uncommitted": "it was refused" if is_uncommitted else None,
+        "landing_begun": {"base": "1" * 40, "head": "2" * 40} if fields.get("begun") else None,
         "check": _CHECKS[fields.get("check")],
         "review_state": fields.get("reviews"),
         "undone_at": STAMP if fields.get("undone") else None,
-        "undo_begun": fields.get("undo"),
+        "undoing": fields.get("undo"),
         "worktree": "/w" if fields.get("worktree") else None,
     }
-    return run(1, status, **names)
 
 
 def _words(fields: dict[str, Any]) -> str:

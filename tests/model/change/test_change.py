@@ -11,13 +11,13 @@ from git_blackbird.model.change.change import Change, count_rounds, finishes_tas
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import (
-    BY_CHECK,
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
-    Run,
+    Requester,
     RunStatus,
 )
 from tests.model.building import LATER, history, run
@@ -235,10 +235,10 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
     ends = [place for place, one in enumerate(own) if finishes_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
     owed = Change.of(History(tuple(runs))).messages()
-    expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
+    expected = [text for one in after for text in (one.own.said.message, one.decision_feedback) if text]
     assert list(owed.texts) == expected
     assert [answer.value for answer in owed.answers] == [
-        answer.value for one in after for answer in one.answers
+        answer.value for one in after for answer in one.own.said.answers
     ]
 
 
@@ -264,4 +264,4 @@ def test_a_start_that_reached_no_agent_leaves_the_change_of_a_done_task_as_it_wa
     vain = run(2, RunStatus.FAILED, superseded_by=SUPERSEDED_BY_UNAVAILABLE, superseded_at=LATER)
     change = Change.of(history(run(1), vain))
     assert (change.newest, change.runs) == (run(1), (vain,))
-    assert (change.review_round, change.count_sent_back(BY_CHECK), change.requests) == (1, 0, ())
+    assert (change.review_round, change.count_sent_back(Requester.CHECK), change.requests) == (1, 0, ())

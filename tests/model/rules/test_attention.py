@@ -9,7 +9,7 @@ from git_blackbird.model.rules.attention import BY_STATE
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.run import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests.model.building import histories, run, task
 
 

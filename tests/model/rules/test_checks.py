@@ -4,7 +4,9 @@ import pytest
 
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, after_merged_check
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.run import DecisionState, LandingState, RunFields
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue, Own
+from git_blackbird.model.run.states import DecisionState
 from tests.model.building import run
 
 GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK
@@ -27,11 +29,11 @@ def test_each_verdict_leads_to_one_thing(outcome: CheckOutcome) -> None:
     assert tuple(after_check(check, mode) for mode in ("show", "gate")) == alone
     for known, expected in zip(KNOWN, approved, strict=True):
         verdict = CheckResult(outcome=known)
-        seen_alone = run().with_fields(RunFields(check=verdict, landing=LandingState.DUE))
-        seen_merged = run().with_fields(RunFields(landing_check=verdict, landing=LandingState.BLOCKED))
+        seen_alone = run().with_own(Own(check=verdict, landing=LandingDue()))
+        seen_merged = run().with_own(Own(landing=LandingBlocked(reason="red", check=verdict)))
         for seen in (seen_alone, seen_merged):
             assert after_merged_check(check, seen) is undecided
-            assert after_merged_check(check, seen.with_fields(APPROVED)) is expected
+            assert after_merged_check(check, seen.updated(APPROVED)) is expected
 
 
 def test_no_check_stops_nothing() -> None:

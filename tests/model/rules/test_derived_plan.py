@@ -14,22 +14,25 @@ from git_blackbird.model.plan.plan import Plan, revised
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
 from git_blackbird.model.rules.status import apply_statuses, derive
+from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.parts import Own, Undoing, Undone
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
     DecisionState,
     ReviewState,
-    Run,
-    RunFields,
     RunStatus,
     RunType,
 )
+from git_blackbird.model.run.summary import Trees
 from tests.model.building import tree
 from tests.support import examples
 
+TREES = Trees("0" * 40, "1" * 40)
 ABOVE = {"p": "g", "c": "g", "a": "p", "b": "p"}
 LEAVES, PARENTS = [TaskId(name) for name in "abc"], [TaskId(name) for name in "pg"]
 DEAD = frozenset({RunStatus.FAILED, RunStatus.SUCCESS, RunStatus.WAITING_USER, RunStatus.PAUSED})
@@ -64,7 +67,7 @@ class World:
         self._records[run.task_id][run.id] = following(run, stored, self.now)
 
     def _change(self, run: Run, **fields: object) -> None:
-        self._put(run.with_fields(RunFields.model_validate(fields)))
+        self._put(run.updated(RunFields.model_validate(fields)))
 
     def _latest(self, task_id: TaskId) -> Run | None:
         return History(tuple(self._records[task_id].values())).latest
@@ -88,7 +91,7 @@ class World:
         """Resume it without reaching an agent."""
         latest = self._latest(leaf)
         if latest is not None and latest.status in DEAD:
-            self._start(leaf, task_since=self.derived(self.plan).tasks[leaf].updated_at)
+            self._start(leaf, own=Own(task_since=self.derived(self.plan).tasks[leaf].updated_at))
             self.save(leaf)
             begun = list(self._records[leaf].values())[-1]
             self._put(begun.superseded(self.now(), "session-lost"))
@@ -97,12 +100,14 @@ class World:
         latest = self._latest(leaf)
         if latest is not None and latest.status is RunStatus.RUNNING:
             due = ReviewState.DUE if status is RunStatus.SUCCESS else None
-            self._change(latest, status=status, completed_at=self.now(), review_state=due)
+            self._change(
+                latest, status=status, completed_at=self.now(), own=latest.own.updated(Own(review=due))
+            )
 
     def review_change(self, leaf: TaskId, *, is_asked: bool) -> None:
         latest = self._latest(leaf)
-        if latest is not None and latest.review_state is ReviewState.DUE:
-            reviewed = latest.with_fields(RunFields(review_state=ReviewState.DONE))
+        if latest is not None and latest.own.review is ReviewState.DUE:
+            reviewed = latest.with_own(Own(review=ReviewState.DONE))
             self._put(reviewed.awaiting_decision(self.now()) if is_asked else reviewed)
 
     def decide(self, leaf: TaskId, state: DecisionState) -> None:
@@ -112,9 +117,11 @@ class World:
 
     def take_back(self, leaf: TaskId, *, is_redo: bool) -> None:
         latest = self._latest(leaf)
-        if latest is not None and latest.status is RunStatus.SUCCESS and latest.review_state is None:
-            self._change(latest, undo_begun="redo" if is_redo else "undo")
-            self._change(latest, undo_begun=None, undone_at=None if is_redo else self.now())
+        if latest is not None and latest.status is RunStatus.SUCCESS and latest.own.review is None:
+            begun = latest.with_own(Own(undoing=Undoing(verb="redo" if is_redo else "undo", trees=TREES)))
+            self._put(begun)
+            undone = None if is_redo else Undone(at=self.now(), trees=TREES)
+            self._put(begun.with_own(Own(undoing=None, undone=undone)))
 
     def start_review(self, parent: TaskId) -> None:
         now = self.derived(self.plan)
@@ -126,7 +133,7 @@ class World:
         for run in list(self._records[parent].values()):
             if run.status is not RunStatus.RUNNING:
                 continue
-            closed = run.with_fields(
+            closed = run.updated(
                 RunFields(status=RunStatus.SUCCESS, completed_at=self.now(), parent_review_passed=passes)
             )
             tasks = self.derived(self.plan).tasks
@@ -143,7 +150,7 @@ class World:
         for run in list(self._records[parent].values()):
             if run.parent_review_passed is False and run.superseded_at is None:
                 dismissal = Dismissal(reason="good enough", at=self.now())
-                self._put(run.with_fields(RunFields(parent_review_dismissed=dismissal)))
+                self._put(run.with_own(Own(dismissed=dismissal)))
 
     def edit(self, leaf: TaskId) -> None:
         task = self.plan.tasks[leaf]

@@ -7,13 +7,15 @@ from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.other_tasks import other_tasks
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, LandingState, RunStatus
+from tests.records import run_of
 
 OLD, NEW = "a" * 40, "b" * 40
 
 
 def ended(task_id: str, **fields: Any) -> Run:
-    return Run(
+    return run_of(
         id=RunId(f"01{task_id:0>14}"),
         task_id=TaskId(task_id),
         started_at="2026-01-01T00:00:00Z",

@@ -19,12 +19,12 @@ from git_blackbird.model.rules.status import derive_leaf
 from git_blackbird.model.run.history import History, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import (
-    RECORDER,
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
+    PROGRAM,
     SUPERSEDED_BY_RETRY,
     DecisionState,
     ReviewState,
-    Run,
     RunStatus,
     RunType,
 )
@@ -46,7 +46,7 @@ RUN = st.fixed_dictionaries(
     {
         "status": mostly(RunStatus.SUCCESS, RunStatus),
         "run_type": mostly(RunType.EXECUTE, [RunType.MANUAL, RunType.REVIEW]),
-        "recorder": st.sampled_from([RECORDER, RECORDER, None]),
+        "program": st.sampled_from([PROGRAM, PROGRAM, None]),
         "decision_state": mostly(None, DecisionState),
         "review_state": mostly(None, ReviewState),
         "undone_at": mostly(None, [LATER]),
@@ -138,4 +138,4 @@ def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: 
         assert derive_leaf(leaf, told).status is Status.DONE
         assert (*told.at_work, *told.faults) == ()
         assert not told.is_under_review
-        assert not any(is_open(one) or one.review_state is ReviewState.BY_HAND for one in told.recent)
+        assert not any(is_open(one) or one.own.review is ReviewState.BY_HAND for one in told.recent)

@@ -15,7 +15,7 @@ from git_blackbird.model.rules.status import (
 )
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.provenance import RecordError
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.states import (
     APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_DELETE,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import text_for
+from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import completion_signature
-from git_blackbird.model.run.run import RunFields
 from tests.model.building import STAMP, plan_of, run, task
 
 LATER = "2026-01-02T04:04:05.123456789+01:00"
@@ -91,4 +91,4 @@ def test_a_child_hears_what_was_said_of_it_and_then_of_all() -> None:
     both = "It leaks.\n\nOf all tasks that were reviewed together, it says:\n\nMend it."
     heard = [text_for(review, TaskId(name)).strip() for name in "abcd"]
     assert heard == [both, "Mend it.", "Mend it.", "Mend it."]
-    assert text_for(review.with_fields(RunFields(parent_review_feedback=None)), TaskId("a")) == "It leaks.\n"
+    assert text_for(review.updated(RunFields(parent_review_feedback=None)), TaskId("a")) == "It leaks.\n"

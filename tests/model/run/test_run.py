@@ -1,70 +1,122 @@
 """What is taken over of a run, and which trees it names."""
 
-import itertools
-import types
 import typing
 from collections.abc import Iterator
-from typing import Any
 
+import pytest
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.run.run import Run, RunFields
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import (
+    Brought,
+    DecisionFacts,
+    Landed,
+    LandingBlocked,
+    LandingDue,
+    Merge,
+    Own,
+    Snapshots,
+    Undoing,
+    Undone,
+    Worktree,
+)
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import PROGRAM
+from git_blackbird.model.run.summary import Trees
+from tests.records import run_of
 
 # Commits, which are the user's or held as commits, and what lies in the repositories of submodules.
-_NO_TREES = {"head_commit", "end_commit", "commits", "undo_commit", "base_submodules", "review_summary"}
+STAMP = "2026-01-01T00:00:00Z"
 
 
 def test_of_a_run_from_elsewhere_nothing_but_the_go_programs_fields_is_taken_over() -> None:
     names = list(RunFields.model_fields)
-    ours = set(names[names.index("recorder") :])
+    ours = set(names[names.index("repo_root") :])
     whole = {
         "id": "9f86d081884c7d65",
         "taskId": "a",
         "startedAt": "2026-01-02T03:04:05Z",
         "status": "success",
         "decision_state": "pending",
-        "worktree": "../hotfix",
-        "landing": "due",
-        "head_tree": "1" * 40,
-        "base_tree": "2" * 40,
-        "commits": ["3" * 40],
-        "pid": 1,
+        "repo_root": "/elsewhere",
+        "blackbird": {
+            "worktree": {"path": "../hotfix"},
+            "landing": {"state": "due"},
+            "snapshots": {"base": "2" * 40, "head": "1" * 40},
+            "commits": ["3" * 40],
+        },
         "of_the_future": 1,
     }
     taken = Run.from_value(whole).taken_over()
-    kept = {name for name in ours if getattr(taken, name) not in {None, ()}}
-    assert kept == {"recorder"}
+    kept = {name for name in ours if getattr(taken, name) is not None}
+    assert kept == {"own"}
+    assert taken.own == Own(program=PROGRAM)
     assert taken.model_extra == {}
     assert (taken.id, taken.decision_state) == ("9f86d081884c7d65", "pending")
 
 
-def _with_ids(kind: Any, numbers: Iterator[int]) -> Iterator[object]:
-    """Yield values of a type in which each object id is another; none if it has no object ids."""
-    if kind == ObjectId:
-        yield f"{next(numbers):040x}"
-    elif isinstance(kind, type) and issubclass(kind, BaseModel):
-        hints = typing.get_type_hints(kind, include_extras=True)
-        values = {name: list(_with_ids(hints[name], numbers)) for name in kind.model_fields}
-        filled = {name: found[0] for name, found in values.items() if found}
-        if filled:
-            yield kind.model_construct(**typing.cast(Any, filled))
-    elif typing.get_origin(kind) in {typing.Union, types.UnionType}:
-        for part in typing.get_args(kind):
-            yield from _with_ids(part, numbers)
-    elif typing.get_origin(kind) is dict:
-        _, part = typing.get_args(kind)
-        both = itertools.chain(_with_ids(part, numbers), _with_ids(part, numbers))
-        if found := dict(zip(("base", "head"), both, strict=False)):
-            yield found
+def _places(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the fields of a model and its parts that are trees or commits, as far as their type tells."""
+    for name, info in model.model_fields.items():
+        # In the order of their nesting, a type's arguments come after it.
+        kinds = [info.annotation]
+        for kind in kinds:
+            kinds += [one for one in typing.get_args(kind) if kind != ObjectId]
+        if {ObjectId, Trees} & {*filter(_is_hashable, kinds)} or typing.get_args(ObjectId)[
+            1
+        ] in info.metadata:
+            yield f"{model.__name__}.{name}"
+        for part in kinds:
+            if isinstance(part, type) and issubclass(part, Record):
+                yield from _places(part)
+
+
+def _is_hashable(kind: object) -> bool:
+    return getattr(type(kind), "__hash__", None) is not None
+
+
+ONE, BOTH = "1" * 40, Trees("1" * 40, "2" * 40)
+VERDICT = CheckResult(outcome=CheckOutcome.PASSED, tree=ONE)
+EXAMPLES = {
+    "Snapshots.base": Own(snapshots=Snapshots(base=ONE)),
+    "Snapshots.head": Own(snapshots=Snapshots(base=ONE, head="2" * 40)),
+    "Worktree.base": Own(worktree=Worktree(path="/w", base=ONE)),
+    "CheckResult.tree": Own(check=VERDICT),
+    "DecisionFacts.shown": Own(decision=DecisionFacts(shown=BOTH)),
+    "Brought.change": Own(landing=LandingDue(brought=Brought(change=BOTH, merge=BOTH))),
+    "Brought.merge": Own(landing=LandingBlocked(reason="", brought=Brought(change=BOTH, merge=BOTH))),
+    "Undone.trees": Own(undone=Undone(at=STAMP, trees=BOTH)),
+    "Undoing.trees": Own(undoing=Undoing(verb="undo", trees=BOTH)),
+    "Merge.trees": Own(landing=LandingDue(begun=Merge(trees=BOTH))),
+}
+COMMITS = {"Heads.commit", "Heads.end_commit", "Own.commits", "Undone.commit"}
 
 
 def test_every_tree_of_a_record_is_one_that_it_names() -> None:
-    numbers = itertools.count(1)
-    hints = typing.get_type_hints(RunFields, include_extras=True)
-    values = {name: list(_with_ids(hints[name], numbers)) for name in {*RunFields.model_fields} - _NO_TREES}
-    filled = {name: found[0] for name, found in values.items() if found}
-    assert {"base_tree", "head_tree", "worktree_base", "check", "decided_trees", "landing_trees"} <= {*filled}
-    for name, value in filled.items():
-        run = Run.model_construct(**typing.cast(Any, {name: value}))
-        assert len(run.named_trees) == (2 if isinstance(value, dict) else 1), name
+    assert {*_places(Own)} == {*EXAMPLES} | COMMITS
+    for place, own in EXAMPLES.items():
+        text = own.model_dump_json()
+        named = {tree for tree in BOTH if tree in text}
+        assert (
+            run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
+            .with_own(own)
+            .named_trees
+            == named
+        ), place
+
+
+@pytest.mark.parametrize(
+    "landing",
+    [
+        LandingBlocked(reason="", begun=Merge(trees=BOTH)),
+        LandingDue(offered=Merge(trees=BOTH)),
+        LandingDue(check=VERDICT, brought=Brought(change=BOTH, merge=BOTH)),
+        Landed(at=STAMP, merge=Merge(trees=BOTH), check=VERDICT),
+    ],
+)
+def test_every_tree_of_a_landing_is_one_that_it_names(landing: LandingDue | LandingBlocked | Landed) -> None:
+    run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
+    assert run.with_own(Own(landing=landing)).named_trees == {*BOTH}

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
@@ -97,4 +97,4 @@ def test_what_is_typed_at_the_options_of_a_question_is_another_answer(pending: P
         await wait_for(pilot, lambda: is_over(app))
 
     drive(pending, session)
-    assert [answer for run in runs_of(pending, "t3") for answer in run.answers] == []
+    assert [answer for run in runs_of(pending, "t3") for answer in run.own.said.answers] == []

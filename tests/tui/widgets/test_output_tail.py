@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.model.run.run import RunStatus
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.widgets.log_queue import OutputTail
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of

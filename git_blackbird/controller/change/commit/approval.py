@@ -160,7 +160,7 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         result = _commit(workspace, approval, plan, right) if plan.edits else None
         if result is None:
             # An approval may have been cut off after its commit.
-            began = approval.runs[0].head_commit if approval.runs else None
+            began = approval.runs[0].own.heads.commit if approval.runs else None
             result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
         try:
             yield replace(result, moved=moved)

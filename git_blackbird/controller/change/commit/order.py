@@ -28,7 +28,7 @@ def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> Ch
     later = (run for history in state.histories.values() for run in history.since(runs[0]))
     legs = (run.change_in_place for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
     own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
-    return ChangeOrigin(runs[0].head_commit, own, tuple(leg for leg in legs if leg is not None))
+    return ChangeOrigin(runs[0].own.heads.commit, own, tuple(leg for leg in legs if leg is not None))
 
 
 def undecided_before(
@@ -47,7 +47,7 @@ def uncommitted_before(workspace: Workspace, state: PlanState, paths: Iterable[b
     """Return the paths of landed changes that could not be committed, each with the first such task."""
     found: dict[bytes, TaskId] = {}
     runs = (history.latest for history in state.histories.values())
-    waiting = (run for run in runs if run is not None and run.uncommitted_landing is not None)
+    waiting = (run for run in runs if run is not None and run.landing_reason is not None)
     for run in sorted(waiting, key=lambda run: run.landed_at or ""):
         # Its trees may be gone.
         with suppress(UnusableError):

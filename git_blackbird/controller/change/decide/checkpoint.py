@@ -44,7 +44,9 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import BY_CHECK, NO_CHANGE, LandingState, Run, RunStatus
+from git_blackbird.model.run.parts import LandingBlocked
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import NO_CHANGE, Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
 
@@ -59,7 +61,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, task.id)
-    worktree = None if pair is None or run.worktree is not None else worktree_tree(workspace, pair)
+    worktree = None if pair is None or run.own.worktree is not None else worktree_tree(workspace, pair)
     merged, edits = merged_or_none(run), _edits(workspace, run)
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
@@ -77,7 +79,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         round_number=count_rounds(runs),
         cost_usd=total_cost(runs),
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
-        commit=None if run.worktree else preview_commit(workspace, state, pair, worktree, runs),
+        commit=None if run.worktree_path else preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
@@ -100,35 +102,36 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
 
 def _conflict(workspace: Workspace, run: Run, pair: Trees | None) -> str | None:
     """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
-    if run.worktree is None or pair is None or run.landing is LandingState.LANDED:
+    if run.own.worktree is None or pair is None or run.has_landed:
         return None
     return unresolved_text(unresolved_paths(workspace, run, pair))
 
 
 def _both_added(workspace: Workspace, run: Run) -> Summary | None:
     """Show what a change adds where the user's worktree has additions too; None where nobody is asked."""
-    base, head = (run.landing_trees or {}).get("base"), (run.landing_trees or {}).get("head")
-    if stage_of(run) is not Stage.BLOCKED or not run.landing_additions or base is None or head is None:
+    blocked = run.own.landing
+    if stage_of(run) is not Stage.BLOCKED or not isinstance(blocked, LandingBlocked):
         return None
-    repo, pair = workspace.repo, Trees(base, head)
+    merge = blocked.begun or blocked.offered
+    if merge is None or not merge.additions:
+        return None
+    repo, pair = workspace.repo, merge.trees
     try:
         others = [
-            path
-            for path in changed_paths(repo, pair)
-            if path.decode(errors="replace") not in run.landing_additions
+            path for path in changed_paths(repo, pair) if path.decode(errors="replace") not in merge.additions
         ]
         return summarize(repo, Carrier(repo, HIDDEN).without(pair, others))
     except BlackbirdError as error:
-        return Summary(files=run.landing_additions, minimal=error.message)
+        return Summary(files=merge.additions, minimal=error.message)
 
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Return both branches if HEAD has left that of a run; None if not, or if unknown."""
-    branch = run.branch if run.worktree is None else run.home_branch
+    branch = run.own.heads.branch if run.own.worktree is None else run.own.worktree.home_branch
     if branch is None:
         return None
     now = head(workspace.home).branch
-    left_on = branch if run.worktree is not None else run.end_branch or branch
+    left_on = branch if run.own.worktree is not None else run.own.heads.end_branch or branch
     if now != left_on:
         return OtherBranch(left_on, now)
     return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
@@ -186,7 +189,7 @@ def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Ru
     Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
     """
     run = state.history(task_id).latest
-    is_there = run is not None and run.landing_pair is not None and run.undone_at is None
+    is_there = run is not None and run.landing_pair is not None and run.own.undone is None
     if run is None or not is_there or run_id not in {None, run.id}:
         return find_pending(state, task_id, run_id)
     require_usable(task_id, state.history(task_id))
@@ -197,7 +200,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     """Return the reasons for a decision that is due even with checkpoints off."""
     if not run.is_pending:
         return ()
-    if run.no_change:
+    if run.own.no_change:
         return (NO_CHANGE,)
     if stage_of(run) is Stage.BLOCKED:
         return (f"it {run.landing_words}: {run.landing_reason}",)
@@ -218,12 +221,12 @@ def _branch_reasons(run: Run) -> tuple[str, ...]:
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
-    follow_up = after_check(run.check, workspace.config.check.mode)
-    if follow_up is CheckFollowUp.ASK and run.check is not None:
-        yield why_asked(run.check)
+    follow_up = after_check(run.own.check, workspace.config.check.mode)
+    if follow_up is CheckFollowUp.ASK and run.own.check is not None:
+        yield why_asked(run.own.check)
     if follow_up is not CheckFollowUp.FIX:
         return
-    sent = Change.of(history).count_sent_back(BY_CHECK)
+    sent = Change.of(history).count_sent_back(Requester.CHECK)
     if sent >= workspace.config.check.max_rounds:
         yield f"the check still fails after {counted(sent, 'change request')} (check.maxRounds)"
     elif (obstacle := why_not_resumable(workspace, history, run)) is not None:
@@ -251,7 +254,7 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]
     # Of a run without a snapshot, nothing is known.
-    if run.worktree is not None and len(found := contributions_since(last.runs)) == 1:
+    if run.own.worktree is not None and len(found := contributions_since(last.runs)) == 1:
         alone = found[0].trees
         return SinceRequest(last.text, summarize(workspace.repo, alone), alone, outcomes)
     pair, summary = made_together(workspace, state, run, last.runs)

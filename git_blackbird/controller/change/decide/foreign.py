@@ -16,16 +16,9 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import (
-    APPROVALS,
-    DETACHED,
-    DecisionState,
-    Run,
-    RunFields,
-    RunStatus,
-    RunType,
-    TerminalReason,
-)
+from git_blackbird.model.run.parts import DecisionFacts
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, DETACHED, RunStatus, RunType
 from git_blackbird.storage.records import is_misnamed
 from git_blackbird.storage.store import Transaction
 
@@ -146,17 +139,13 @@ def _taken(workspace: Workspace, history: History, run: Run) -> Run:
 
 
 def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
-    is_approval, is_rejected = copy.decision_state in APPROVALS, copy.decision_state is DecisionState.REJECTED
-    branch = head(workspace.repo).branch or DETACHED if is_approval and ours.worktree is not None else None
-    return ours.with_fields(
-        RunFields(
-            decision_state=copy.decision_state,
-            decision_resolved_at=copy.decision_resolved_at or workspace.environment.timestamp(),
-            decision_feedback=copy.decision_feedback,
-            approved_on=branch,
-            terminal_reason=TerminalReason.REJECTED if is_rejected else ours.terminal_reason,
-        )
+    is_approval = copy.decision_state in APPROVALS
+    branch = (
+        head(workspace.repo).branch or DETACHED if is_approval and ours.own.worktree is not None else None
     )
+    at = copy.decision_resolved_at or workspace.environment.timestamp()
+    decided = ours.decided(copy.decision_state, at, copy.decision_feedback)
+    return decided.deciding(DecisionFacts(approved_on=branch))
 
 
 def _saved(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:

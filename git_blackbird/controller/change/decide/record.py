@@ -50,16 +50,9 @@ from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import (
-    APPROVALS,
-    DETACHED,
-    DecisionState,
-    LandingState,
-    Run,
-    RunFields,
-    RunStatus,
-    TerminalReason,
-)
+from git_blackbird.model.run.parts import DecisionFacts
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, DETACHED, DecisionState, RunStatus
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
@@ -91,7 +84,7 @@ class DecisionResult:
     @property
     def said(self) -> tuple[str, ...]:
         """Further remarks, one line each."""
-        is_elsewhere = self.run.worktree is not None
+        is_elsewhere = self.run.own.worktree is not None
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
@@ -177,7 +170,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     pair, runs, said = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
-    is_in_place = run.worktree is None or run.landing is LandingState.LANDED
+    is_in_place = run.own.worktree is None or run.has_landed
     if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **said._asdict())
@@ -209,7 +202,7 @@ def _decided_change(
     Raises RequestError for a part that there is not, UnresolvedError.
     """
     history = state.history(run.task_id)
-    if run.landing is LandingState.LANDED:
+    if run.has_landed:
         # The change that its approval could not commit.
         runs: tuple[Run, ...] = ()
         whole, edits = run.change_in_place, None
@@ -235,7 +228,7 @@ def _decided_change(
 
 def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: Collection[str]) -> None:
     """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
-    is_elsewhere = run.worktree is not None and run.landing is not LandingState.LANDED
+    is_elsewhere = run.own.worktree is not None and not run.has_landed
     if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
         return
     left = unresolved_paths(workspace, run, pair, only)
@@ -281,8 +274,8 @@ def _keep_hook_output(
     """Save a hook's output for a change request, and name the command that sends it."""
     if refusal.hook_output is None:
         return
-    output = RunFields(hook_output=bound_output(refusal.hook_output))
-    update_run(workspace, run, lambda stored: stored.with_fields(output) if stored.is_pending else stored)
+    output = DecisionFacts(hook_output=bound_output(refusal.hook_output))
+    update_run(workspace, run, lambda stored: stored.deciding(output) if stored.is_pending else stored)
     if run.is_pending and why_not_resumable(workspace, history, run) is None:
         command = task_command(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
@@ -312,26 +305,16 @@ def _save(
         stored = require_undecided(workspace, run)
         if commit is None:
             require_unclaimed(workspace, run.task_id)
-        rejected = decision.state is DecisionState.REJECTED
-        commits = () if commit is None or commit.oid is None else (commit.oid,)
-        decided = stored.with_fields(
-            RunFields(
-                decision_state=decision.state,
-                decision_resolved_at=workspace.environment.timestamp(),
-                decision_feedback=decision.feedback,
-                decided_trees=None if pair is None else pair._asdict(),
-                approved_on=_approved_on(workspace, run, decision),
-                decided_in_part=True if decision.only else None,
-                terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
-                commits=tuple(dict.fromkeys((*stored.commits, *commits))),
-                hook_output=None if decision.state in APPROVALS else stored.hook_output,
-            )
+        facts = DecisionFacts(
+            shown=pair,
+            approved_on=_approved_on(workspace, run, decision),
+            in_part=bool(decision.only),
+            comments=decision.comments or stored.own.decision.comments,
         )
+        decided = stored.decided(decision.state, workspace.environment.timestamp(), decision.feedback)
+        decided = decided.deciding(facts)
         if commit is not None:
-            # The failure to commit it when it landed is resolved.
-            decided = decided.with_fields(RunFields(landing_reason=None))
-        if decision.comments:
-            decided = decided.with_fields(RunFields(review_comments=decision.comments))
+            decided = decided.committed_as(*filter(None, [commit.oid])).committed()
         transaction.save_run(decided)
         after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
@@ -341,6 +324,6 @@ def _save(
 
 def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | None:
     """Return where the commit of an approval is to go that is made once the change has landed."""
-    if run.worktree is None or decision.state not in APPROVALS:
+    if run.own.worktree is None or decision.state not in APPROVALS:
         return None
     return head(workspace.repo).branch or DETACHED

@@ -36,7 +36,9 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import APPROVALS, DETACHED, LandingState, Run, RunFields
+from git_blackbird.model.run.parts import DecisionFacts, Landed, LandingBlocked, Merge, Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, DETACHED
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import LandingEnded
@@ -139,17 +141,15 @@ def both_added_text(paths: Iterable[str]) -> str:
 
 def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> bool:
     """Whether a person approved the change when these very additions were shown."""
-    shown, merge = (run.landing_trees or {}).get("head"), landing.merge.both_added
+    merge, blocked = landing.merge.both_added, run.own.landing
     if run.landing_begun or merge is None:
         return True
-    if run.landing is not LandingState.BLOCKED or run.decision_state not in APPROVALS:
+    if not isinstance(blocked, LandingBlocked) or run.decision_state not in APPROVALS:
         return False
-    trees = TreeStore(workspace.repo)
-    return (
-        bool(run.landing_additions)
-        and shown is not None
-        and all(trees.entry(shown, path) == trees.entry(landing.wanted, path) for path in merge.conflicts)
-    )
+    if blocked.offered is None:
+        return False
+    trees, shown = TreeStore(workspace.repo), blocked.offered.trees.head
+    return all(trees.entry(shown, path) == trees.entry(landing.wanted, path) for path in merge.conflicts)
 
 
 def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
@@ -161,14 +161,13 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
     place = place_of(workspace, run)
     if place is None:
         raise ChangeGoneError(_NO_CHANGE)
-    fields = snapshot_and_summarize(place, ui, run).with_fields(RunFields(head_late=True))
-    if fields.head_tree is None:
-        why = None if fields.review_summary is None else fields.review_summary.minimal
-        raise UnusableError(f"what {run.task_id} changed is not known: {why}", hint=AGAIN)
+    change = snapshot_and_summarize(place, ui, run)
+    if change.head is None:
+        raise UnusableError(f"what {run.task_id} changed is not known: {change.summary.minimal}", hint=AGAIN)
     now = workspace.environment.timestamp()
 
     def complete(stored: Run) -> Run:
-        known = stored.with_fields(fields)
+        known = stored.changed(change).taken_late()
         return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
 
     return update_run(workspace, run, complete)
@@ -213,11 +212,13 @@ def _is_committed(workspace: Workspace, run: Run) -> bool:
 
 def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Return both branches if HEAD is not on the one for which a commit was approved; else None."""
-    if run.approved_on is None or not _is_committed(workspace, run):
+    if run.own.decision.approved_on is None or not _is_committed(workspace, run):
         return None
     now = head(workspace.repo).branch
     return (
-        None if (now or DETACHED) == run.approved_on else OtherBranch(run.approved_on, now, was_approved=True)
+        None
+        if (now or DETACHED) == run.own.decision.approved_on
+        else OtherBranch(run.own.decision.approved_on, now, was_approved=True)
     )
 
 
@@ -267,8 +268,7 @@ def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
     seconds = float(workspace.config.snapshot.timeout_seconds)
     if write_paths(repo, change, expected, journal, timeout_seconds=seconds):
         return False
-    fields = RunFields(landing_begun=None, landing_trees=None)
-    update_run(workspace, run, lambda stored: stored.with_fields(fields))
+    update_run(workspace, run, lambda stored: stored.landing_as(begun=None))
     journal.end()
     return True
 
@@ -284,16 +284,12 @@ def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
     """
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id)
-        is_due = stored is not None and stage_of(stored) is Stage.LANDING and stored.superseded_at is None
+        is_due = stored is not None and stage_of(stored) is Stage.LANDING and not stored.is_superseded
         if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
             raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
-        begun = RunFields(
-            landing_begun=True,
-            landing_trees=landing.pair._asdict(),
-            landing_additions=additions_in(stored, landing),
-        )
+        begun = Merge(trees=landing.pair, additions=additions_in(stored, landing))
         if landing.expected and stored.landing_pair != landing.pair:
-            transaction.save_run(stored.with_fields(begun))
+            transaction.save_run(stored.landing_as(begun=begun))
 
 
 def _landed(
@@ -305,19 +301,18 @@ def _landed(
 ) -> LandingEnded:
     """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
     now, said = workspace.environment.timestamp(), None if refusal is None else refusal.hook_output
-    fields = RunFields(
-        landing=LandingState.LANDED,
-        landing_begun=None,
-        landed_at=now,
-        landing_trees=landing.pair._asdict(),
-        landing_additions=additions_in(run, landing),
-        landing_reason=None if refusal is None else _uncommitted(run, refusal),
-        hook_output=None if said is None else bound_output(said),
-        commits=tuple(dict.fromkeys((*run.commits, *filter(None, [commit.oid])))),
+    parts = Own(
+        landing=Landed(
+            at=now,
+            merge=Merge(trees=landing.pair, additions=additions_in(run, landing)),
+            uncommitted=None if refusal is None else _uncommitted(run, refusal),
+            check=run.landing_check,
+        )
     )
 
     def landed(stored: Run) -> Run:
-        known = stored.with_fields(fields)
+        known = stored.with_own(parts).committed_as(*filter(None, [commit.oid]))
+        known = known.deciding(DecisionFacts(hook_output=None if said is None else bound_output(said)))
         return known if refusal is None else known.awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)

@@ -15,7 +15,6 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import left_markers
 from git_blackbird.git.worktree.merging import TreeMerge, failed_drivers
-from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
     render_merged_check_request,
@@ -25,7 +24,9 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.run import APPROVALS, BY_LANDING, LandingState, Run, RunFields
+from git_blackbird.model.run.parts import Brought, DecisionFacts, LandingBlocked, LandingDue, Merge, Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, Requester
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
 
@@ -38,22 +39,33 @@ class Reason(NamedTuple):
     check: CheckResult | None = None
 
 
-NO_FACTS = RunFields()
+class Obstacle(NamedTuple):
+    """What a person sees of a landing that is blocked: a check of the merged files, and what both added."""
+
+    check: CheckResult | None = None
+    offered: Merge | None = None
 
 
-def block(workspace: Workspace, run: Run, reason: str, facts: RunFields = NO_FACTS) -> LandingEnded:
-    """Leave a change that could not land to a person; ``facts`` are recorded too."""
+NO_OBSTACLE = Obstacle()
+
+
+def block(workspace: Workspace, run: Run, reason: str, obstacle: Obstacle = NO_OBSTACLE) -> LandingEnded:
+    """Leave a change that could not land to a person."""
     now = workspace.environment.timestamp()
     reason = f"{_halves(workspace, run)}{reason}"
-    fields = RunFields(
-        landing=LandingState.BLOCKED,
-        landing_reason=reason,
-        turn=None,
-        landing_additions=run.landing_additions if run.landing_begun else (),
-        escalated=True,
-    )
-    blocked = fields.with_fields(facts)
-    saved = update_run(workspace, run, lambda stored: stored.with_fields(blocked).awaiting_decision(now))
+
+    def blocked(stored: Run) -> Run:
+        blocked = LandingBlocked(
+            reason=reason,
+            brought=stored.brought,
+            begun=stored.landing_begun,
+            offered=obstacle.offered,
+            check=obstacle.check or stored.landing_check,
+        )
+        asked = stored.with_own(Own(landing=blocked, turn=None)).awaiting_decision(now)
+        return asked.deciding(DecisionFacts(escalated=True))
+
+    saved = update_run(workspace, run, blocked)
     return LandingEnded(run.task_id, saved, reasons=(reason,))
 
 
@@ -76,26 +88,24 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     history = workspace.store.records.history(run.task_id)
     sent = count_landing_rounds(Change.of(history))
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
-    trees = None if merged is None else merged._asdict()
     if run.landing_begun:
         # The part in the user's worktree would belong to another change then.
         obstacle = "a change that is there in part is not sent back"
-    is_overtaken = run.turn is not None and merged is not None and reason.check is None
+    is_overtaken = run.own.turn is not None and merged is not None and reason.check is None
     if (sent >= most and not is_overtaken) or obstacle is not None:
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
-        facts = NO_FACTS if reason.check is None else RunFields(landing_check=reason.check)
-        return block(workspace, run, f"{reason.text}; {why}{_way_out(run, reason)}", facts)
-    if merged is not None:
-        save_run_ref(workspace.repo, run.id, *merged, "landing-merge")
+        text = f"{reason.text}; {why}{_way_out(run, reason)}"
+        return block(workspace, run, text, Obstacle(reason.check))
     now = workspace.environment.timestamp()
-    fields = RunFields(
-        landing_trees=trees, landing_check=reason.check, landing_additions=(), turn=run.turn or now
-    )
+    change = run.change_elsewhere
+    brought = None if merged is None or change is None else Brought(change=change, merge=merged)
+    due = LandingDue(brought=brought, check=reason.check)
 
     def request(stored: Run) -> Run:
-        return stored.with_fields(fields).requesting_changes(now, reason.request, BY_LANDING)
+        sent = stored.with_own(Own(landing=due, turn=run.own.turn or now))
+        return sent.requesting_changes(now, reason.request, Requester.LANDING)
 
     saved = update_run(workspace, run, request)
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
@@ -138,7 +148,7 @@ def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
     change = run.change_elsewhere
     if change is None:
         return None
-    is_looked_at = run.landing is LandingState.BLOCKED or run.decided_in_part
+    is_looked_at = isinstance(run.own.landing, LandingBlocked) or run.own.decision.in_part
     if is_looked_at and run.decision_state in APPROVALS:
         left = left_markers(workspace.repo, change)
     else:

@@ -15,7 +15,7 @@ from git_blackbird.controller.change.review.reviewer import (
 )
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
-from git_blackbird.controller.change.work.finish import completion_fields
+from git_blackbird.controller.change.work.finish import ending_of
 from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
@@ -50,12 +50,12 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import MergedReview, Source
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import (
-    BY_REVIEWERS,
+from git_blackbird.model.run.parts import Opinion, Own, Reviewed
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     DecisionState,
+    Requester,
     ReviewState,
-    Run,
-    RunFields,
     RunStatus,
     RunType,
     TerminalReason,
@@ -97,7 +97,7 @@ def change_review_request(
     threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
     package = replace(
-        build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.check)
+        build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.own.check)
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)
@@ -125,7 +125,7 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
 
 def _is_second_try(review: Run) -> bool:
     """Whether an ended review was a second try, told the fault of the first answer."""
-    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
+    is_over = review.status is RunStatus.FAILED and review.own.terminal_reason not in _NOT_TRIED_AGAIN
     return is_over and review.context["review"].get("fault") is not None
 
 
@@ -182,29 +182,24 @@ async def _review_side(
     seconds = float(workspace.config.reviews.timeout_seconds)
     for _ in range(_TRIES):
         prompt = render_reviewer_prompt(source, order.package, fault)
-        initial_run = open_run(context, order.task.id, order.tree).with_fields(
-            RunFields(
-                run_type=TYPES[source],
-                context=_context(order, source, prompt, fault),
-                reviewed_run=order.run.id,
-                review_round=order.round_number,
-            )
-        )
+        opened = open_run(context, order.task.id, order.tree)
+        opened = opened.of_type(TYPES[source], _context(order, source, prompt, fault))
+        initial_run = opened.with_own(Own(opinion=Opinion(run=order.run.id, round=order.round_number)))
         request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
         run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
         outcome, result = classify_answer(
             ended,
             lambda reading: parse_reviewer_turns((reading.final_text, *reading.woken_texts), source),
         )
-        fields = completion_fields(ended, outcome, workspace.environment.timestamp())
-        answer = RunFields(review_result=None if result is None else result.to_json())
-        closed = run.with_fields(fields).with_fields(answer)
+        closed = run.ended(ending_of(ended, outcome, workspace.environment.timestamp()))
+        if result is not None:
+            closed = closed.judging(order.run.id, order.round_number, result.to_json())
         with workspace.transaction() as transaction:
             workspace.store.at_work.discard(closed.id)
             transaction.save_run(closed)
         keep_logs(workspace, closed)
         context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
-        is_refused = ended.reading.refusal is not None or closed.terminal_reason in _NOT_TRIED_AGAIN
+        is_refused = ended.reading.refusal is not None or closed.own.terminal_reason in _NOT_TRIED_AGAIN
         if result is not None or is_refused:
             break
         fault = closed.error
@@ -237,49 +232,46 @@ def save_reviews(
 ) -> ReviewsEnded:
     """Save the result of both reviews, and what follows where they were due; return it as an event."""
     number = 1 if request is None else request.round_number
-    result = RunFields(review_round=number, merged_review=merged.to_json())
+    result = Reviewed(round=number, merged=merged.to_json())
     max_rounds = workspace.config.reviews.max_iterations
-    if run.review_state is ReviewState.DUE:
+    if run.own.review is ReviewState.DUE:
         follows = next_after(merged, round_number=number, max_rounds=max_rounds)
         ended = _complete(workspace, run, result, follows, merged)
     else:
-        ended = update_run(workspace, run, lambda stored: stored.with_fields(result))
+        ended = update_run(workspace, run, lambda stored: stored.with_own(Own(reviewed=result)))
     history = workspace.store.records.history(run.task_id)
     return ReviewsEnded(run.task_id, ended, merged, max_rounds, escalation_reasons(workspace, history, ended))
 
 
 def _complete(
-    workspace: Workspace, run: Run, result: RunFields, follows: ReviewFollowUp, merged: MergedReview
+    workspace: Workspace, run: Run, result: Reviewed, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     with agent_ended(workspace, run) as (transaction, check):
         transaction.renew_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
-        if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
+        if stored.is_superseded or stored.own.review is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
-            annotated = stored.with_fields(result)
+            annotated = stored.with_own(Own(reviewed=result))
             transaction.save_run(annotated)
             return annotated
-        if stored.escalated:
+        if stored.own.decision.escalated:
             # An earlier escalation of the same change no longer counts.
-            stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
-        stored = stored.with_fields(
-            RunFields(
-                config_changes=(*stored.config_changes, *check.config_changes),
-                decision_required=stored.decision_required or check.is_loosened or None,
-            )
-        )
+            stored = stored.unescalated()
+        stored = check.added_to(stored)
+        if check.is_loosened:
+            stored = stored.requiring_decision()
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
         ):
             # No further review would follow, or the session is gone.
             follows = ReviewFollowUp.ASK
-        is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
+        is_held = after_check(stored.own.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
         if is_held and follows is ReviewFollowUp.PROCEED:
             # The reviewers approve the change, but the check failed.
             follows = ReviewFollowUp.ASK
-        reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
+        reviewed = stored.with_own(Own(review=ReviewState.DONE, reviewed=result))
         ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
         save_status(transaction, run.task_id)
@@ -288,7 +280,7 @@ def _complete(
 
 def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
     if follows is ReviewFollowUp.FIX:
-        return run.requesting_changes(now, render_fix_request(merged), BY_REVIEWERS)
+        return run.requesting_changes(now, render_fix_request(merged), Requester.REVIEWERS)
     if follows is ReviewFollowUp.ASK:
         return run.escalating(now)
     return run.awaiting_decision(now) if run.decision_required else run
@@ -297,8 +289,7 @@ def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) 
 def ask_instead(workspace: Workspace, run: Run) -> Run:
     """Turn an undeliverable request of the reviewers or the check into an ordinary decision."""
     now = workspace.environment.timestamp()
-    unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
-    return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).with_fields(unrequested))
+    return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).without_request())
 
 
 def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
@@ -309,7 +300,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     """
     with workspace.transaction() as transaction:
         run = require_change(workspace.store.records.history(task.id), task)
-        transaction.save_run(run.with_fields(_reopened(run)))
+        transaction.save_run(_reopened(run))
         return save_statuses(transaction).state
 
 
@@ -328,23 +319,23 @@ def require_change(history: History, task: Task) -> Run:
     return run
 
 
-def _reopened(run: Run) -> RunFields:
+def _reopened(run: Run) -> Run:
     if run.is_pending:
-        return RunFields(review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None)
+        return run.unasked().with_own(Own(review=ReviewState.DUE))
     # Due reviews stay due: nothing else could be done before them.
-    is_due = run.review_state is ReviewState.DUE
-    return RunFields(review_state=ReviewState.DUE if is_due else ReviewState.BY_HAND)
+    is_due = run.own.review is ReviewState.DUE
+    return run if is_due else run.with_own(Own(review=ReviewState.BY_HAND))
 
 
 def skip_reviews(workspace: Workspace, run: Run) -> Run:
     """Skip the reviews of a run's change after reviews were switched off; a decision may be due then."""
 
     def skip(stored: Run) -> Run:
-        if stored.review_state is not ReviewState.DUE:
+        if stored.own.review is not ReviewState.DUE:
             return stored
-        skipped = stored.with_fields(RunFields(review_state=ReviewState.SKIPPED))
+        skipped = stored.with_own(Own(review=ReviewState.SKIPPED))
         now = workspace.environment.timestamp()
-        if after_check(skipped.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
+        if after_check(skipped.own.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
             return skipped.escalating(now)
         return skipped.awaiting_decision(now) if skipped.decision_required else skipped
 

@@ -19,7 +19,8 @@ from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import AgentResult
-from git_blackbird.model.run.run import SUPERSEDED_BY_UNAVAILABLE, Run, RunStatus, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_bytes
 
 T = TypeVar("T")

@@ -32,7 +32,9 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.agent_io import Progress
-from git_blackbird.model.run.run import Run, RunFields, RunStatus
+from git_blackbird.model.run.parts import AgentFacts, Heads, LocalProcess, Own, RemoteProcess, Snapshots
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.copies import move_log
 from git_blackbird.storage.paths import Paths
@@ -104,7 +106,7 @@ _MEGABYTE = 1024 * 1024
 class Child(Protocol):
     """An agent that was started and waits for its record to be saved, here or on another machine.
 
-    ``fields`` say in the record where it is; they may be others once it has ended.
+    ``process`` says in the record where it is; it may be another once it has ended.
     """
 
     @property
@@ -113,8 +115,8 @@ class Child(Protocol):
         ...
 
     @property
-    def fields(self) -> RunFields:
-        """The fields of the record that identify it."""
+    def process(self) -> LocalProcess | RemoteProcess:
+        """What identifies it in the record."""
         ...
 
     def open_gate(self) -> None:
@@ -199,16 +201,13 @@ def keep_left_logs(workspace: Workspace) -> None:
 
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
     """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
-    where = head(context.workspace.repo)
-    return new_run(context.workspace, task_id, RunStatus.RUNNING).with_fields(
-        RunFields(
-            provider=context.agent.name,
-            agent_version=context.version or None,
-            branch=where.branch,
-            head_commit=where.commit,
-            base_tree=tree,
-        )
+    where, run = head(context.workspace.repo), new_run(context.workspace, task_id, RunStatus.RUNNING)
+    parts = Own(
+        agent=AgentFacts(version=context.version or None),
+        heads=Heads(branch=where.branch, commit=where.commit),
+        snapshots=Snapshots(base=tree),
     )
+    return run.with_own(parts).by_agent(context.agent.name)
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ async def run_agent(
     """
     starting = _spawn if context.elsewhere is None else context.elsewhere.start
     child: Child = starting(context, start)
-    run = start.run.with_fields(child.fields)
+    run = start.run.with_own(Own(process=child.process))
     try:
         record(run)
         child.open_gate()
@@ -244,7 +243,7 @@ async def run_agent(
         child.abandon()
         raise
     ended = await follow_agent(context, start, child, force_stop)
-    return run.with_fields(child.fields), ended
+    return run.with_own(Own(process=child.process)), ended
 
 
 def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
@@ -270,7 +269,9 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
 def started(start: AgentStart, child: Child) -> RunStarted:
     """Return the event that lets people see that an agent is at work."""
     run = start.run
-    return RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
+    return RunStarted(
+        run.task_id, start.title, run.id, run.provider, run.own.resumes, child.pid, run.run_type
+    )
 
 
 async def follow_agent(

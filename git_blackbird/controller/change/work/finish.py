@@ -34,16 +34,15 @@ from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CHECK_DUE
-from git_blackbird.model.run.run import (
+from git_blackbird.model.run.fields import Ending, RunChange
+from git_blackbird.model.run.parts import LandingDue, Logs, Own, TruncatedBytes
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
-    LandingState,
     ReviewState,
-    Run,
-    RunFields,
     RunStatus,
     TerminalReason,
-    TruncatedBytes,
 )
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.events import Phase
@@ -119,40 +118,37 @@ def close_run(
     A summary that fails never blocks: the record says that it is minimal.
     """
     try:
-        trees = snapshot_and_summarize(workspace, ui, run)
+        summarized = run.changed(snapshot_and_summarize(workspace, ui, run))
     except GitStoppedError as error:
-        trees = RunFields(head_tree=None, review_summary=Summary(minimal=error.message))
-    summarized = run.with_fields(trees)
+        summarized = run.changed(RunChange(Summary(minimal=error.message)))
     changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
     changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
     outcome = _classify(ended, changed=changed, worked=changed or ended.reading.worked)
     now = workspace.environment.timestamp()
     is_success = outcome.status is RunStatus.SUCCESS
     no_change = is_success and _changed_nothing(workspace, summarized)
-    sent = RunFields(
-        provider_session_ref=session_to_resume(run, ended.reading),
-        questions=ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
-        no_change=no_change or None,
-    )
-    fields = completion_fields(ended, outcome, at or now).with_fields(sent).with_fields(trees)
-    fields = fields.with_fields(RunFields(notes=(*fields.notes, *_left_conflicts(workspace, summarized))))
+    closed = summarized.ended(ending_of(ended, outcome, at or now))
+    closed = closed.continuable(session_to_resume(run, ended.reading))
+    closed = closed.noting(*_left_conflicts(workspace, summarized)).with_own(Own(no_change=no_change))
+    if outcome.status is RunStatus.WAITING_USER:
+        closed = closed.asking(ended.reading.questions)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
-    verdicts = RunFields(
-        review_state=ReviewState.DUE
-        if is_success and workspace.reviews_changes and not is_doubtful
-        else None,
+    verdicts = Own(
+        review=ReviewState.DUE if is_success and workspace.reviews_changes and not is_doubtful else None,
         check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
     )
-    if run.worktree is not None and outcome.status in _GATED and outcome.overtaken_by is None:
-        fields = fields.with_fields(RunFields(landing=LandingState.DUE))
-    if verdicts.review_state or verdicts.check:
+    counts = outcome.status in _GATED and outcome.overtaken_by is None
+    if run.own.worktree is not None and counts:
+        closed = closed.with_own(Own(landing=LandingDue()))
+    if verdicts.review or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
-        fields = fields.with_fields(verdicts).with_fields(RunFields(decision_required=gated or None))
-    elif is_doubtful or (gated and outcome.status in _GATED and outcome.overtaken_by is None):
-        fields = fields.awaiting_decision(now)
+        closed = closed.with_own(verdicts)
+        closed = closed.requiring_decision() if gated else closed
+    elif is_doubtful or (gated and counts):
+        closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
-        return save_finished_run(workspace, ui, run, fields)
+        return save_finished_run(workspace, ui, closed)
 
 
 def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
@@ -164,11 +160,11 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
         state = transaction.state_of(run.task_id)
         task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
         latest = None if history.latest is None else history.latest.id
-        if task is None or latest != run.resumes or (latest is None and task.status is not Status.TODO):
+        if task is None or latest != run.own.resumes or (latest is None and task.status is not Status.TODO):
             return
-        landing = LandingState.DUE if run.worktree is not None else None
-        counting = RunFields(superseded_at=None, superseded_by=None, terminal_reason=None, landing=landing)
-        failed = (history.find(run.id) or run).with_fields(counting)
+        landing = LandingDue() if run.own.worktree is not None else None
+        counting = Own(superseded=None, terminal_reason=None, landing=landing)
+        failed = (history.find(run.id) or run).with_own(counting)
         now = workspace.environment.timestamp()
         transaction.save_run(failed.awaiting_decision(now) if gated else failed)
         save_status(transaction, run.task_id)
@@ -182,30 +178,32 @@ def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
         yield from () if text is None else (text,)
 
 
-def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
-    """Return the fields about the end of a run, whatever its type."""
+def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
+    """Return what the record says of the end of a run, whatever its type."""
     reading, notes = ended.reading, ended.reading.notes
     if ended.leftovers_stopped:
         notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
-    fields = RunFields(
-        completed_at=now,
+    return Ending(
+        at=now,
         status=outcome.status,
         exit_code=ended.exit_code,
         stdout=ended.stdout_tail or None,
         stderr=ended.stderr_tail or None,
         error=outcome.error or (None if is_told else _error(ended)),
-        terminal_reason=outcome.reason,
+        reason=outcome.reason,
         way_out=reading.refusal_hint,
         result=reading.whole_text or None,
         usage=reading.usage,
         cost_usd=reading.cost_usd,
         raw_totals=reading.raw_totals or None,
-        not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
-        tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+        logs=Logs(
+            not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
+            tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+        ),
         notes=notes,
+        superseded_by=outcome.overtaken_by,
     )
-    return fields if outcome.overtaken_by is None else fields.superseded(now, outcome.overtaken_by)
 
 
 def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:
@@ -223,7 +221,7 @@ def session_to_resume(run: Run, reading: AgentResult) -> str | None:
     named = reading.session
     if named and session_fault(named) is None:
         return named
-    return run.provider_session_ref if run.resumes else None
+    return run.provider_session_ref if run.own.resumes else None
 
 
 def _error(ended: ProcessResult) -> str | None:
@@ -236,40 +234,38 @@ def _error(ended: ProcessResult) -> str | None:
     return f"exit status {ended.exit_code}"
 
 
-def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunFields:
-    """Take the head snapshot and compare; return the record's fields about the change.
+def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunChange:
+    """Take the head snapshot and compare; return what the run did to its worktree.
 
     What others committed meanwhile is no part of it. Without a snapshot the summary is minimal. Raises
     GitStoppedError where a person did not wait for it.
     """
-    fields = RunFields(head_tree=None)
+    change = RunChange(Summary())
     try:
         at = head(workspace.repo)
-        fields = RunFields(head_tree=None, end_commit=at.commit, end_branch=at.branch)
+        change = change._replace(end_commit=at.commit, end_branch=at.branch)
         with trace.measured(Phase.SNAPSHOT, run.task_id):
             after, log_end = _last_snapshot(workspace, run)
         if run.base_tree is None:
-            fields = fields.with_fields(RunFields(head_tree=after.tree))
-            summary = Summary(minimal="the snapshot from before the run is missing")
-        else:
-            pair = Trees(run.base_tree, after.tree)
-            with trace.measured(Phase.SUMMARY, run.task_id):
-                own = _own_change(workspace, ui, run, pair, log_end)
-                fields = fields.with_fields(RunFields(head_tree=after.tree))
-                own = without_earlier_files(workspace, run, own)
-                summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
-            fields = fields.with_fields(RunFields(base_tree=own.pair.base, worktree_base=own.began))
+            return change._replace(summary=Summary(minimal="the snapshot from before the run is missing"))
+        pair = Trees(run.base_tree, after.tree)
+        with trace.measured(Phase.SUMMARY, run.task_id):
+            own = _own_change(workspace, ui, run, pair, log_end)
+            change = change._replace(head=after.tree)
+            own = without_earlier_files(workspace, run, own)
+            summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
+        return change._replace(summary=summary, base=own.pair.base, worktree_base=own.began)
     except GitStoppedError:
         raise
     except BlackbirdError as error:
         warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
-        summary = Summary(minimal=error.message)
-    return fields.with_fields(RunFields(review_summary=summary))
+        return change._replace(summary=Summary(minimal=error.message))
 
 
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
-    before, after = run.base_submodules or {}, submodules(workspace)
-    inside = submodule_changes(workspace.repo, own.pair, before, after)
+    before = None if run.own.snapshots is None else run.own.snapshots.submodules
+    after = submodules(workspace)
+    inside = submodule_changes(workspace.repo, own.pair, before or {}, after)
     beside = own.beside.with_fields(Summary(submodules=inside))
     return summarize(workspace.repo, own.pair).with_fields(beside)
 
@@ -289,7 +285,7 @@ def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, 
 
     Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
     """
-    if run.worktree is not None:
+    if run.own.worktree is not None:
         return own_change_elsewhere(workspace, run, pair)
     try:
         return own_change(workspace, run, pair, log_end)
@@ -302,19 +298,21 @@ def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, 
         return OwnChange(pair)
 
 
-def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields: RunFields) -> Run:
+def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays.
 
     The record names the commits that were made in the run.
     """
     commits = list_tracked(workspace, ui, run)
     with agent_ended(workspace, run) as (transaction, check):
-        if (check.is_loosened or _is_doubtful(fields)) and not run.is_review:
-            fields = _due_in_any_case(fields)
+        closed = run
+        if (check.is_loosened or _is_doubtful(run)) and not run.is_review:
+            closed = _due_in_any_case(run)
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        closed = run.with_fields(check.noted_in(fields)).with_fields(RunFields(commits=commits))
-        if stored.superseded_at is not None:
-            closed = _overtaken_meanwhile(closed, stored)
+        closed = check.noted_in(closed).with_own(Own(commits=commits))
+        if stored.own.superseded is not None:
+            # A person set the task's status while the agent worked: nothing is asked of this run.
+            closed = closed.undecided().with_own(Own(superseded=stored.own.superseded))
         transaction.save_run(closed)
         # The plan is valid.
         transaction.renew_plan_backup()
@@ -331,42 +329,36 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
 
 def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
     """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
-    if run.worktree is not None or run.branch is None or run.end_branch == run.branch or not run.end_commit:
+    if (
+        run.own.worktree is not None
+        or run.own.heads.branch is None
+        or run.own.heads.end_branch == run.own.heads.branch
+        or not run.own.heads.end_commit
+    ):
         return
-    there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"
-    text = f"HEAD was on {clean_line(run.branch)} when run {run.id} began, and {there} now"
-    warn(ui, text, run.task_id, f"git switch {shell_word(run.branch)}")
+    there = (
+        "is detached" if run.own.heads.end_branch is None else f"is on {clean_line(run.own.heads.end_branch)}"
+    )
+    text = f"HEAD was on {clean_line(run.own.heads.branch)} when run {run.id} began, and {there} now"
+    warn(ui, text, run.task_id, f"git switch {shell_word(run.own.heads.branch)}")
 
 
-def _is_doubtful(fields: RunFields) -> bool:
+def _is_doubtful(run: Run) -> bool:
     """Whether a person has to confirm the change, because the agent went to another branch."""
-    switched = None if fields.review_summary is None else fields.review_summary.switched
+    switched = None if run.review_summary is None else run.review_summary.switched
     return switched is not None and switched.is_doubtful
 
 
-def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
-    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
-    return closed.with_fields(
-        RunFields(
-            superseded_at=stored.superseded_at,
-            superseded_by=stored.superseded_by,
-            decision_required=None,
-            decision_state=None,
-            decision_requested_at=None,
-        )
-    )
-
-
-def _due_in_any_case(fields: RunFields) -> RunFields:
+def _due_in_any_case(run: Run) -> Run:
     """Make a decision due for a doubtful end even with checkpoints off: the agent may have switched them off.
 
     A run that is not over, or is to be checked or reviewed first, hands this on to what follows it.
     """
-    if fields.superseded_at is not None:
-        return fields
-    if fields.status in _GATED and fields.review_state is None and fields.check is None:
-        return fields.awaiting_decision(fields.completed_at)
-    return fields.with_fields(RunFields(decision_required=True))
+    if run.is_superseded:
+        return run
+    if run.status in _GATED and run.own.review is None and run.own.check is None:
+        return run.awaiting_decision(run.completed_at)
+    return run.requiring_decision()
 
 
 def _changed_nothing(workspace: Workspace, closed: Run) -> bool:

@@ -18,8 +18,9 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.run.parts import ForeignEdits, Own
 from git_blackbird.model.run.provenance import StaleCopy
-from git_blackbird.model.run.run import Run, RunFields
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
@@ -54,13 +55,16 @@ class WorkCheck:
     is_loosened: bool
     stale: tuple[StaleCopy, ...]
 
-    def noted_in(self, fields: RunFields) -> RunFields:
-        """Return the fields of the run's record, with the notes for a person."""
-        notes = fields.notes if self.plan_fault is None else (*fields.notes, self.plan_fault)
-        notes = (*notes, *self.stale_texts)
-        return fields.with_fields(
-            RunFields(notes=notes, plan_changes=self.plan_changes, config_changes=self.config_changes)
-        )
+    def noted_in(self, run: Run) -> Run:
+        """Return the record of the run with these changes, and the notes for a person."""
+        fault = () if self.plan_fault is None else (self.plan_fault,)
+        edits = ForeignEdits(plan=self.plan_changes, config=self.config_changes)
+        return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits))
+
+    def added_to(self, run: Run) -> Run:
+        """Return the record of an earlier run with the changes of the configuration added."""
+        edits = ForeignEdits(config=(*run.own.edits.config, *self.config_changes))
+        return run.with_own(Own(edits=run.own.edits.updated(edits)))
 
     @property
     def stale_texts(self) -> tuple[str, ...]:

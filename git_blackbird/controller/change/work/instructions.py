@@ -32,7 +32,8 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.other_tasks import OtherTasks
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import Answer, Run
+from git_blackbird.model.run.parts import Answer
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME
@@ -151,17 +152,17 @@ def _earlier(owed: PendingMessages, said_now: str | None) -> str:
 
 def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
     """Return a recorded run's request again, with the totals of the run that it resumed."""
-    resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
+    resumed = workspace.store.records.history(run.task_id).find(run.own.resumes) if run.own.resumes else None
     return RunRequest(
         task_id=run.task_id,
         run_id=run.id,
         session=run.provider_session_ref,
-        prompt=run.prompt or "",
+        prompt=run.own.said.prompt or "",
         context=run.context,
-        resume=run.resumes is not None,
-        previous_totals={} if resumed is None else resumed.raw_totals or {},
+        resume=run.own.resumes is not None,
+        previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
         # Where it worked then: the worktree may have been moved since.
-        folder=run.worktree or run.repo_root or str(workspace.repo.top),
+        folder=run.worktree_path or run.repo_root or str(workspace.repo.top),
     )
 
 

@@ -30,7 +30,9 @@ from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import Commit
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import APPROVALS, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.run.parts import Heads, Own, Snapshots
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, RunStatus, RunType
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Transaction
@@ -112,7 +114,7 @@ def _no_longer_named(
     for name in dict.fromkeys(before.tasks):
         task = transaction.plan().tasks.get(TaskId(name))
         run = None if task is None else workspace.store.records.history(task.id).latest
-        if task is None or run is None or name in commit.tasks or replaced not in run.commits:
+        if task is None or run is None or name in commit.tasks or replaced not in run.own.commits:
             continue
         text = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
         option = ("decide", " --reject") if run.is_pending else ("set-status", " todo")
@@ -127,27 +129,33 @@ def _record(
     history = workspace.store.records.history(task.id)
     require_usable(task.id, history)
     latest = history.latest
-    if any(work.commit.oid in run.commits for run in history.own):
+    if any(work.commit.oid in run.own.commits for run in history.own):
         return None
     is_approved = latest is not None and latest.decision_state in APPROVALS
-    if latest is not None and is_approved and work.replaced is not None and work.replaced in latest.commits:
+    if (
+        latest is not None
+        and is_approved
+        and work.replaced is not None
+        and work.replaced in latest.own.commits
+    ):
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
                 f"commit {work.replaced[:_SHORT]} was approved; {work.commit.oid[:_SHORT]} is a different "
                 "change that nobody has decided on"
             )
-        transaction.save_run(latest.with_fields(RunFields(commits=(*latest.commits, work.commit.oid))))
+        transaction.save_run(latest.committed_as(work.commit.oid))
         return None
     amended = _amended_run(history, work)
     if amended is None:
         if reasons := readiness(transaction.plan(), task).reasons:
             raise RequestError("; ".join(reasons))
         is_pending = workspace.config.execution.stop_after_each_task
-        run = new_run(workspace, task.id, RunStatus.SUCCESS).with_fields(RunFields(run_type=RunType.MANUAL))
+        run = new_run(workspace, task.id, RunStatus.SUCCESS).of_type(RunType.MANUAL, {})
     else:
         run, is_pending = amended, amended.is_pending
-    run = run.with_fields(_fields(workspace, work, is_pending=is_pending))
+    run = _committed(workspace, run, work)
+    run = run.awaiting_decision(run.completed_at) if is_pending else run
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)
@@ -158,25 +166,21 @@ def _record(
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
     """Return the run whose commit was amended, as long as nobody has decided on it."""
     run = history.latest
-    if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
+    if run is None or run.run_type is not RunType.MANUAL or run.own.commits != (work.replaced,):
         return None
     return run if run.is_pending or run.decision_state is None else None
 
 
-def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:
-    now = workspace.environment.timestamp()
-    pair = work.committed.pair
-    fields = RunFields(
-        completed_at=now,
-        branch=work.branch,
-        head_commit=work.committed.parent,
-        base_tree=pair.base,
-        head_tree=pair.head,
-        review_summary=work.summary,
-        commits=(work.commit.oid,),
-        notes=(f"commit {work.commit.oid[:_SHORT]}: {work.commit.subject}",),
+def _committed(workspace: Workspace, run: Run, work: ManualCommit) -> Run:
+    """Return the record of a run that is this commit."""
+    pair, oid = work.committed.pair, work.commit.oid
+    parts = Own(
+        heads=Heads(branch=work.branch, commit=work.committed.parent),
+        snapshots=Snapshots(base=pair.base, head=pair.head),
+        commits=(oid,),
+        notes=(f"commit {oid[:_SHORT]}: {work.commit.subject}",),
     )
-    return fields.awaiting_decision(now) if is_pending else fields
+    return run.made_at(workspace.environment.timestamp(), work.summary).with_own(parts)
 
 
 def _line(recorded: RecordedCommit, work: ManualCommit) -> str:

@@ -50,7 +50,9 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunFields, RunStatus
+from git_blackbird.model.run.parts import Own, Said, Worktree
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
@@ -74,8 +76,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         name_left_out(context.ui, context.left_out, base.left_out)
         inside = await run_in_thread(lambda: submodules(context.workspace))
     digests = {path: state.digest for path, state in inside.items()}
-    before = RunFields(head_log=size, base_submodules=digests or None)
-    initial_run = _initial_run(context, instruction, base).with_fields(before)
+    initial_run = _initial_run(context, instruction, base).beginning_at(size, digests)
     with (
         _hold(context.workspace, context.ui, initial_run),
         scratch_dir(context.workspace.paths, initial_run.id) as folder,
@@ -109,30 +110,25 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
         if resumed is None
         else resumed.provider_session_ref
     )
-    is_elsewhere = context.workspace.works_elsewhere
-    return initial_run.with_fields(
-        RunFields(
-            worktree=str(context.workspace.repo.top) if is_elsewhere else None,
-            worktree_base=context.worktree_base or base.tree if is_elsewhere else None,
-            worktree_base_at=context.worktree_base_at if is_elsewhere else None,
-            home_branch=_home_branch(context.workspace, resumed) if is_elsewhere else None,
-            provider_session_ref=session,
-            context=order.context,
-            resumes=None if resumed is None else resumed.id,
-            task_since=None if resumed is None else order.task.updated_at,
-            turn=None if resumed is None or resumed.landing is LandingState.LANDED else resumed.turn,
-            last_completion_status=None if resumed is None else resumed.status,
-            prompt=None if resumed is None else order.prompt,
-            message=order.message,
-            answers=order.answers,
-        )
+    said = Said(message=order.message, answers=order.answers)
+    initial_run = initial_run.of_type(RunType.EXECUTE, order.context).continuable(session)
+    initial_run = initial_run.with_own(Own(said=said, worktree=_worktree(context, resumed, base)))
+    return (
+        initial_run if resumed is None else initial_run.resuming(resumed, order.prompt, order.task.updated_at)
     )
 
 
-def _home_branch(workspace: Workspace, resumed: Run | None) -> str | None:
-    """Return the branch of the user's worktree when a task began in a worktree of its own."""
-    known = None if resumed is None else resumed.home_branch
-    return known or head(workspace.home).branch
+def _worktree(context: RunContext, resumed: Run | None, base: Snapshot) -> Worktree | None:
+    workspace = context.workspace
+    if not workspace.works_elsewhere:
+        return None
+    before = None if resumed is None else resumed.own.worktree
+    return Worktree(
+        path=str(workspace.repo.top),
+        base=context.worktree_base or base.tree,
+        base_at=context.worktree_base_at,
+        home_branch=(None if before is None else before.home_branch) or head(workspace.home).branch,
+    )
 
 
 @contextlib.contextmanager
@@ -146,7 +142,7 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if any(other_worktrees(workspace.repo)):
             stack.enter_context(task_lock(workspace.repo.common_dir, run.task_id, holder))
-            if run.resumes is None:
+            if run.own.resumes is None:
                 # Another may have had the lock, and be done, since this task was chosen.
                 require_not_elsewhere(workspace, run.task_id)
         config = global_config_path(workspace.environment.environ)
@@ -177,7 +173,7 @@ class _TaskRun:
             instruction.prompt,
             initial_run.context,
             resume=resumed is not None,
-            previous_totals={} if resumed is None else resumed.raw_totals or {},
+            previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
             folder=str(workspace.repo.top),
             scratch=str(folder),
         )

@@ -28,7 +28,9 @@ from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.run import BY_CHECK, ReviewState, Run, RunFields
+from git_blackbird.model.run.parts import Own
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import Requester, ReviewState
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
@@ -186,14 +188,14 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
     back to the agent first, and in the end to a person; nobody reviews that change. One that failed before
     is for a person at once, after the reviews if there are any.
     """
-    checked = stored.with_fields(RunFields(check=result))
-    if stored.superseded_at is not None or not stored.is_check_due:
+    checked = stored.with_own(Own(check=result))
+    if stored.is_superseded or not stored.is_check_due:
         return checked
     now, follow_up = workspace.environment.timestamp(), after_check(result, workspace.config.check.mode)
-    is_reviewed = stored.review_state is ReviewState.DUE
+    is_reviewed = stored.own.review is ReviewState.DUE
     if result is not None and follow_up is CheckFollowUp.FIX:
-        skipped = RunFields(review_state=ReviewState.SKIPPED if is_reviewed else stored.review_state)
-        return _sent_back(workspace, checked.with_fields(skipped), render_check_request(result), now)
+        skipped = checked.with_own(Own(review=ReviewState.SKIPPED)) if is_reviewed else checked
+        return _sent_back(workspace, skipped, render_check_request(result), now)
     if is_reviewed:
         return checked
     if follow_up is CheckFollowUp.ASK:
@@ -204,8 +206,8 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
 def _sent_back(workspace: Workspace, run: Run, request: str, now: str) -> Run:
     """Return a record with a change request of the check's, or a decision where it cannot be carried out."""
     history, most = workspace.store.records.history(run.task_id), workspace.config.check.max_rounds
-    if Change.of(history).count_sent_back(BY_CHECK) >= most:
+    if Change.of(history).count_sent_back(Requester.CHECK) >= most:
         return run.escalating(now)
     if why_not_resumable(workspace, history, run) is not None:
         return run.escalating(now)
-    return run.requesting_changes(now, request, BY_CHECK)
+    return run.requesting_changes(now, request, Requester.CHECK)

@@ -27,7 +27,8 @@ from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import NO_CHANGE, DecisionState, Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import NO_CHANGE, DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 
@@ -119,7 +120,7 @@ def _after_decision(engine: Engine, run: Run, state: PlanState) -> Stop | None:
 
 
 def _stop_after(state: PlanState, run: Run) -> Stop | None:
-    if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
+    if run.decision_state is DecisionState.REJECTED and not run.is_superseded:
         return Stop(
             StopReason.FAILED,
             f"{run.task_id} was rejected",
@@ -155,7 +156,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
         for spec in ordered
     )
-    why = f": {NO_CHANGE}" if run.no_change else ""
+    why = f": {NO_CHANGE}" if run.own.no_change else ""
     text = f"a decision is due on {run.task_id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, steps, run.task_id, is_choice=True)
 

@@ -20,7 +20,7 @@ from git_blackbird.controller.change.land.landing import (
     take_missing_snapshot,
 )
 from git_blackbird.controller.change.land.sent_back import (
-    NO_FACTS,
+    Obstacle,
     block,
     check_reason,
     conflict_reason,
@@ -36,7 +36,7 @@ from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
-from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_pair
 from git_blackbird.git.worktree.write_back import listed
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.rules.checks import (
@@ -48,7 +48,8 @@ from git_blackbird.model.rules.checks import (
 from git_blackbird.model.rules.next_action import LandChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.run import LandingState, Run, RunFields
+from git_blackbird.model.run.parts import Merge
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
@@ -112,7 +113,7 @@ async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState)
 
 def _clear_away(engine: Engine, run: Run) -> None:
     """Remove the worktree of a landed change in the background: many files take long."""
-    if run.landing is LandingState.LANDED:
+    if run.has_landed:
         engine.beside(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
 
 
@@ -123,7 +124,8 @@ async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | No
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
     # Until the record names them.
-    save_run_ref(engine.workspace.repo, worktree_name(engine.workspace.repo), *landing.pair, "journal")
+    repo = engine.workspace.repo
+    save_pair(repo, "journal", worktree_name(repo), landing.pair)
     return await run_check(engine, run, landing.pair, f"{run.task_id} with your worktree")
 
 
@@ -144,7 +146,7 @@ def _finish(
         if follow_up is CheckFollowUp.FIX:
             return _send_back_failed(workspace, run, landing, check)
         if follow_up is CheckFollowUp.ASK:
-            return _ask(workspace, run, landing, why_asked(check), RunFields(landing_check=check))
+            return _ask(workspace, run, landing, check)
     if not _may_keep_additions(workspace, check) and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
     return land(workspace, state, action.task, run, landing)
@@ -166,12 +168,10 @@ def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool
     return is_passed and workspace.config.landing.additions == "keep"
 
 
-def _ask(
-    workspace: Workspace, run: Run, landing: Landing, red: str | None = None, facts: RunFields = NO_FACTS
-) -> LandingEnded:
+def _ask(workspace: Workspace, run: Run, landing: Landing, check: CheckResult | None = None) -> LandingEnded:
     """Leave a landing to a person, who is shown the lines that both sides added."""
     additions = additions_in(run, landing)
     both = both_added_text(additions) if additions else None
-    shown = RunFields(landing_trees=landing.pair._asdict(), landing_additions=additions)
-    known = facts.with_fields(shown) if additions else facts
-    return block(workspace, run, "; ".join(filter(None, (both, red))), known)
+    red = None if check is None else why_asked(check)
+    offered = Merge(trees=landing.pair, additions=additions) if additions else None
+    return block(workspace, run, "; ".join(filter(None, (both, red))), Obstacle(check, offered))

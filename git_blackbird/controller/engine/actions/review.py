@@ -26,7 +26,8 @@ from git_blackbird.model.rules.next_action import REVIEW_TRIES, ReviewChange, Re
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import MergedReview, Source, merge
-from git_blackbird.model.run.run import ReviewState, Run, TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import ReviewState, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -66,7 +67,7 @@ def _take_sides(
     engine: Engine, action: ReviewChange, request: ChangeReviewRequest, sides: Mapping[Source, Run]
 ) -> Stop | None:
     """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
-    ends = {side.terminal_reason: side for side in sides.values()}
+    ends = {side.own.terminal_reason: side for side in sides.values()}
     if TerminalReason.AGENT_UNAVAILABLE in ends:
         return agent_refused_stop(engine.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
     spec, code = sides[Source.SPEC], sides[Source.CODE]
@@ -88,7 +89,7 @@ def _save(
     if task.id == engine.scope.review:
         engine.scope = replace(engine.scope, is_reviewed=True)
     engine.ui.notify(save_reviews(engine.workspace, run, request, merged))
-    return None if run.review_state is ReviewState.DUE else _by_hand_stop(task, merged)
+    return None if run.own.review is ReviewState.DUE else _by_hand_stop(task, merged)
 
 
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
@@ -114,10 +115,10 @@ async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) 
     if run is None:
         return interrupted_stop(f"before {parent.id} was reviewed")
     engine.empty_starts.note_end(model_of(context.agent), run)
-    is_without_work = run.terminal_reason is TerminalReason.WITHOUT_WORK
+    is_without_work = run.own.terminal_reason is TerminalReason.WITHOUT_WORK
     if run.parent_review_passed is None:
         # The same request would be refused again.
-        tries = REVIEW_TRIES if is_without_work or run.way_out is not None else 1
+        tries = REVIEW_TRIES if is_without_work or run.own.way_out is not None else 1
         engine.scope = replace(engine.scope, tried=(*engine.scope.tried, *[parent.id] * tries))
     elif parent.id == engine.scope.review:
         engine.scope = replace(engine.scope, is_reviewed=True)

@@ -38,7 +38,9 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import SUPERSEDED_BY_RESTART, Question, Run, TerminalReason
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.locks import TaskLockedError
 
@@ -125,7 +127,7 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
         _, summary = change_of(workspace, state, task.id)
         pending = state.pending_messages(task.id)
         return await engine.resume(action, order_changes(run, task, pending, None, summary))
-    if run.requested_by is None:
+    if run.own.decision.by is None:
         return stop
     ask_instead(workspace, run)
     return None
@@ -230,4 +232,4 @@ def paused_stop(run: Run) -> Stop:
 
 
 def _limit(run: Run) -> str:
-    return _LIMITS.get(run.terminal_reason, "a limit") if run.terminal_reason else "a limit"
+    return _LIMITS.get(run.own.terminal_reason, "a limit") if run.own.terminal_reason else "a limit"

@@ -14,7 +14,7 @@ from git_blackbird.controller.change.decide.foreign import (
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import DecisionState
+from git_blackbird.model.run.states import DecisionState
 from tests.controller.support import (
     APPROVE,
     configure,

@@ -7,7 +7,8 @@ import pytest
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.undo import redo_task, undo_task
 from git_blackbird.messages.display.checkpoint import render_checkpoint
-from git_blackbird.model.run.run import LandingState, Run
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import LandingState
 from tests.controller.change.land.test_landing import landings
 from tests.controller.support import APPROVE, Person, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit, write

@@ -14,7 +14,8 @@ import pytest
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.export import create_task_branch
-from git_blackbird.controller.change.land.landing import land, merge_change
+from git_blackbird.controller.change.land.landing import Landing, land, merge_change
+from git_blackbird.controller.change.land.sent_back import block
 from git_blackbird.controller.change.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
@@ -27,7 +28,9 @@ from git_blackbird.model.change.decision import Choice, Decision
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.run import DecisionState, LandingState, Run, RunFields
+from git_blackbird.model.run.parts import Merge
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, LandingState, Requester
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded
@@ -84,9 +87,13 @@ def real_git() -> Path:
     )
 
 
+def landing_of(run: Run) -> LandingState | None:
+    return None if run.own.landing is None else run.own.landing.state
+
+
 def landings(person: Person) -> list[tuple[str, LandingState | None, tuple[str, ...]]]:
     ended = (event for event in person.events if isinstance(event, LandingEnded))
-    return [(event.task_id, event.run.landing, event.reasons) for event in ended]
+    return [(event.task_id, landing_of(event.run), event.reasons) for event in ended]
 
 
 def pending(repo: Path, *prompts: str) -> None:
@@ -199,9 +206,9 @@ def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
     conflict = "it conflicts with your worktree in x.txt"
     assert landings(person) == [("a", LandingState.DUE, (conflict,)), ("a", LandingState.LANDED, ())]
     first, second = runs_of(demo, "a")
-    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "landing")
+    assert (first.decision_state, first.own.decision.by) == (DecisionState.CHANGES_REQUESTED, "landing")
     assert second.provider_session_ref == first.provider_session_ref
-    assert second.worktree == first.worktree
+    assert second.worktree_path == first.worktree_path
     seen = (second.stdout or "").splitlines()
     assert [line[:7] for line in seen] == ["<<<<<<<", "mine", "=======", "theirs", ">>>>>>>", "AA x.tx"]
     assert "x.txt" in (first.decision_feedback or "")
@@ -354,7 +361,7 @@ def test_an_approval_commits_what_has_landed(demo: Path) -> None:
         " 1 file changed, 1 insertion(+)",
     ]
     assert git(demo, "status", "--short") == " M a.txt\nA  staged.txt"
-    assert last(demo, "a").commits == (git(demo, "rev-parse", "HEAD"),)
+    assert last(demo, "a").own.commits == (git(demo, "rev-parse", "HEAD"),)
 
 
 def test_what_cannot_be_committed_does_not_land(demo: Path) -> None:
@@ -391,7 +398,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
         "it is not committed: git did not commit its change: no; "
         "`git blackbird decide a --approve` tries again"
     )
-    assert runs_of(demo, "a")[-1].hook_output == "no"
+    assert runs_of(demo, "a")[-1].own.decision.hook_output == "no"
     hook.unlink()
     if then == "commit it":
         record_decision(open_at(demo), "a", APPROVE)
@@ -413,8 +420,8 @@ def test_reviewers_look_at_the_change_where_it_was_made(demo: Path) -> None:
     put_plan(demo, leaf("a", prompt))
     assert execute(demo).reason is StopReason.COMPLETED
     first, second = runs_of(demo, "a")
-    assert (first.requested_by, first.landing, second.landing) == (
-        "reviewers",
+    assert (first.own.decision.by, landing_of(first), landing_of(second)) == (
+        Requester.REVIEWERS,
         LandingState.DUE,
         LandingState.LANDED,
     )
@@ -427,7 +434,7 @@ def test_a_task_that_is_done_goes_on_in_a_new_worktree_at_the_same_place(demo: P
     write(demo, {"x.txt": "one\nmine\n"})
     resume(demo, "a", Person(), "more")
     first, second = runs_of(demo, "a")
-    assert (second.worktree, second.landing) == (first.worktree, LandingState.LANDED)
+    assert (second.worktree_path, second.has_landed) == (first.worktree_path, True)
     assert (demo / "x.txt").read_text() == "one\nmine\ntwo\n"
 
 
@@ -504,7 +511,7 @@ def test_a_restart_has_a_worktree_again_whatever_the_configuration_says_now(demo
     pending(demo, "write x.txt one")
     configure(demo, execution__worktrees="false", execution__stopAfterEachTask="false")
     perform(open_at(demo), Person(), lambda workspace, ui: restart_loop(workspace, ui, "a", None))
-    assert [run.worktree for run in runs_of(demo, "a")] == [str(worktree(demo, "a"))] * 2
+    assert [run.worktree_path for run in runs_of(demo, "a")] == [str(worktree(demo, "a"))] * 2
     assert git(demo, "status", "--short") == "?? x.txt"
 
 
@@ -570,7 +577,7 @@ def test_another_place_may_be_chosen(demo: Path, tmp_path: Path) -> None:
     configure(demo, worktree__dir=str(tmp_path / "elsewhere"), execution__stopAfterEachTask="true")
     put_plan(demo, leaf("a", "write x.txt one"))
     execute(demo)
-    assert last(demo, "a").worktree == str(tmp_path / "elsewhere/a")
+    assert last(demo, "a").worktree_path == str(tmp_path / "elsewhere/a")
 
 
 def test_a_snapshot_that_failed_is_taken_before_the_change_lands(demo: Path) -> None:
@@ -606,7 +613,7 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     ]
     assert (demo / "x.txt").read_text() == "both\n"
     second = person.checkpoints[1]
-    assert second.run.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
+    assert second.run.own.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
     assert second.preselected is None
 
 
@@ -644,7 +651,7 @@ def test_a_person_resolves_a_conflict_in_the_worktree_of_the_task(demo: Path) ->
     write(demo, {"x.txt": "mine, again\n"})
     person = Person([APPROVE])
     execute(demo, person)
-    assert last(demo, "a").landing is LandingState.BLOCKED
+    assert landing_of(last(demo, "a")) is LandingState.BLOCKED
     assert person.checkpoints[-1].edited == ()
     with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
         record_decision(open_at(demo), "a", APPROVE)
@@ -727,7 +734,7 @@ def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
 def test_who_accepts_a_red_base_does_not_accept_what_fails_once_that_is_mended(demo: Path) -> None:
     configure(demo, check__command="[ -e mended.txt ] && [ ! -e x.txt ]")
     pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write y.txt two")
-    assert last(demo, "a").check is not None
+    assert last(demo, "a").own.check is not None
     record_decision(open_at(demo), "a", APPROVE)
     write(demo, {"mended.txt": ""})
     person = Person([APPROVE])
@@ -743,9 +750,7 @@ def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
     pending(demo, "write x.txt one\nwrite y.txt two")
     record_decision(open_at(demo), "a", APPROVE)
     # As after a system that refused the second file.
-    run, store = last(demo, "a"), store_at(demo)
-    with store.transaction() as transaction:
-        transaction.save_run(run.with_fields(RunFields(landing_begun=True)))
+    begin(demo)
     write(demo, {"x.txt": "one\n"})
     with pytest.raises(RequestError, match="the landing of a was interrupted"):
         reset_task(open_at(demo), "a")
@@ -754,31 +759,31 @@ def test_what_landed_in_part_is_not_given_up(demo: Path) -> None:
     execute(demo)
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
     undo_task(open_at(demo), "a")
-    assert git(demo, "status", "--short") == "?? x.txt"
+    assert git(demo, "status", "--short") == ""
 
 
 def land_in_part(repo: Path) -> None:
     """Leave things as after a system that refused the second file."""
     pending(repo, "write x.txt one\nwrite y.txt two")
     record_decision(open_at(repo), "a", APPROVE)
-    run, store = last(repo, "a"), store_at(repo)
-    merge = merge_change(open_at(repo), run).pair._asdict()
-    with store.transaction() as transaction:
-        transaction.save_run(run.with_fields(RunFields(landing_begun=True, landing_trees=merge)))
+    begin(repo)
     write(repo, {"x.txt": "one\n"})
 
 
-def note(repo: Path, fields: RunFields) -> None:
-    run, store = last(repo, "a"), store_at(repo)
-    with store.transaction() as transaction:
-        transaction.save_run(run.with_fields(fields))
+def begin(repo: Path) -> Landing:
+    """Note that the landing has begun, as before its first file is written."""
+    run = last(repo, "a")
+    landing = merge_change(open_at(repo), run)
+    with store_at(repo).transaction() as transaction:
+        transaction.save_run(run.landing_as(begun=Merge(trees=landing.pair)))
+    return landing
 
 
 @pytest.mark.parametrize("is_rejected", [False, True])
 def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_rejected: bool) -> None:
     land_in_part(demo)
     if is_rejected:
-        note(demo, RunFields(landing=LandingState.BLOCKED).awaiting_decision("2026-01-01T00:00:00Z"))
+        block(open_at(demo), last(demo, "a"), "it cannot be written")
         with pytest.raises(RequestError, match="the landing of a was interrupted"):
             record_decision(open_at(demo), "a", REJECT)
         record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
@@ -798,12 +803,12 @@ def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -
     execute(demo)
     for act, label, left in ((undo_task, "half taken back", 0), (redo_task, "half brought back", 2)):
         killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
-        assert any(last(demo, "a").undo_begun is not None for _ in killed)
+        assert any(last(demo, "a").own.undoing is not None for _ in killed)
         report = build_overview(open_at(demo))
         assert [label_of(run) for _, run in report.to_review] == [label]
         assert execute(demo).reason is StopReason.COMPLETED
         assert len(git(demo, "status", "--short").splitlines()) == left
-        assert last(demo, "a").undo_begun is None
+        assert last(demo, "a").own.undoing is None
 
 
 @pytest.mark.parametrize(
@@ -822,7 +827,7 @@ def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
     write(demo, {there: "mine\n"})
     person = Person([APPROVE])
     execute(demo, person)
-    assert last(demo, "a").landing is LandingState.BLOCKED
+    assert landing_of(last(demo, "a")) is LandingState.BLOCKED
     ((_, _, (text,)),) = landings(person)
     assert text.startswith(f"{target}: {reason}")
     assert (demo / there).read_text() == "mine\n"
@@ -952,8 +957,7 @@ def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
     pending(demo, "")
     record_decision(open_at(demo), "a", APPROVE)
     workspace = open_at(demo)
-    landing = merge_change(workspace, last(demo, "a"))
-    note(demo, RunFields(landing_begun=True, landing_trees=landing.pair._asdict()))
+    landing = begin(demo)
     journal = landing.journal(workspace.repo)
     journal.begin()
     (demo / "x.txt").write_text(THEIRS)

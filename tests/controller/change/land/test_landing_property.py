@@ -20,7 +20,9 @@ from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.run import LandingState, Run, RunFields, RunStatus
+from git_blackbird.model.run.parts import LandingDue, Own, Snapshots, Worktree
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from tests.controller.killing import run_killed
 from tests.controller.support import leaf, open_at, put_plan
 from tests.git.support import tree_of
@@ -163,14 +165,12 @@ class Story:
                 path.chmod(0o755 if name.endswith(STAR) else 0o644)
 
     def record(self, name: str, base: str, head: str) -> Run:
-        fields = RunFields(
-            worktree=str(self.top.parent / "gone" / name),
-            worktree_base=base,
-            base_tree=base,
-            head_tree=head,
-            landing=LandingState.DUE,
+        parts = Own(
+            landing=LandingDue(),
+            worktree=Worktree(path=str(self.top.parent / "gone" / name), base=base),
+            snapshots=Snapshots(base=base, head=head),
         )
-        run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).with_fields(fields)
+        run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).with_own(parts)
         with self.workspace.transaction() as transaction:
             transaction.save_run(run)
         self.runs.append(run)
@@ -207,7 +207,7 @@ class Story:
             run_killed(write, self.dice.random.randint(1, 20))
             self.workspace = open_at(self.top)
             stored = self.workspace.store.records.history(run.task_id).find(run.id)
-            return stored is not None and stored.landing is LandingState.LANDED
+            return stored is not None and stored.has_landed
         return write()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.controller.change.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.run.run import LandingState
+from git_blackbird.model.run.states import LandingState
 from tests.controller.change.land.test_landing import landings
 from tests.controller.support import APPROVE, Person, configure, execute, leaf, open_at, put_plan
 from tests.git.support import script

@@ -9,7 +9,8 @@ import pytest
 
 from git_blackbird.controller.change.work.agent_process import remove_litter, scratch_dir, sweep_scratch_dirs
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.run.run import Run, RunStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.paths import Paths
 from tests.controller.killing import run_killed
 

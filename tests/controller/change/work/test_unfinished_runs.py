@@ -18,14 +18,9 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.run import (
-    BY_REVIEWERS,
-    DecisionState,
-    Question,
-    RunFields,
-    RunStatus,
-    TerminalReason,
-)
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import DecisionFacts, Own, Question, Said
+from git_blackbird.model.run.states import DecisionState, Requester, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude
@@ -92,7 +87,7 @@ def ended_as(repo: Path, reason: TerminalReason) -> None:
     """Let the last run of a have ended for another reason."""
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(runs_of(repo, "a")[-1].with_fields(RunFields(terminal_reason=reason)))
+        transaction.save_run(runs_of(repo, "a")[-1].with_own(Own(terminal_reason=reason)))
 
 
 def started(person: Person) -> list[tuple[str, bool]]:
@@ -136,7 +131,7 @@ def test_an_interrupted_run_goes_on_in_its_session_before_anything_starts(
     assert execute(repo, person, *named).text == "every task is done"
     assert started(person) == [("a", True), ("b", False)]
     first, second = runs_of(repo, "a")
-    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert (repo / "a.txt").read_text() == "half\nhalf\nrest\n"
 
 
@@ -234,7 +229,7 @@ def test_a_person_restarts_a_run_that_a_limit_paused(repo: Path) -> None:
     assert execute(repo, person).text == "every task is done"
     assert started(person) == [("a", False), ("b", False)]
     first, second = runs_of(repo, "a")
-    assert (first.superseded_by, second.resumes) == ("restart", None)
+    assert (first.superseded_by, second.own.resumes) == ("restart", None)
 
 
 def test_a_person_leaves_a_run_that_a_limit_paused(repo: Path) -> None:
@@ -253,7 +248,7 @@ def test_a_lost_session_of_an_interrupted_run_stops_the_call(repo: Path) -> None
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
         session = "00000000-0000-4000-8000-000000000000"
-        run = runs_of(repo, "a")[0].with_fields(RunFields(provider="claude", provider_session_ref=session))
+        run = runs_of(repo, "a")[0].updated(RunFields(provider="claude", provider_session_ref=session))
         transaction.save_run(run)
     for person in (Person(), Person()):
         stop = execute(repo, person)
@@ -310,7 +305,7 @@ def test_a_request_to_an_agent_that_is_not_configured_any_more_stops_the_call(re
     record_decision(open_at(repo), "a", changes("louder"))
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(runs_of(repo, "a")[0].with_fields(RunFields(provider="gone")))
+        transaction.save_run(runs_of(repo, "a")[0].updated(RunFields(provider="gone")))
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
@@ -372,7 +367,9 @@ def test_a_run_that_waits_for_an_answer_still_stops_nothing(repo: Path) -> None:
     with workspace.store.transaction() as transaction:
         asked = (Question(id="q", prompt="Which?"),)
         run = runs_of(repo, "a")[0]
-        transaction.save_run(run.with_fields(RunFields(status=RunStatus.WAITING_USER, questions=asked)))
+        transaction.save_run(
+            run.updated(RunFields(status=RunStatus.WAITING_USER)).with_own(Own(said=Said(questions=asked)))
+        )
     person = Person()
     execute(repo, person)
     assert started(person) == [("b", False)]
@@ -386,7 +383,7 @@ def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path
     with workspace.store.transaction() as transaction:
         asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
         transaction.save_run(
-            runs_of(repo, "a")[0].with_fields(asked).with_fields(RunFields(requested_by=BY_REVIEWERS))
+            runs_of(repo, "a")[0].updated(asked).with_own(Own(decision=DecisionFacts(by=Requester.REVIEWERS)))
         )
     person = Person()
     assert execute(repo, person).reason is StopReason.DECISION_REQUIRED
@@ -408,6 +405,6 @@ def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
         asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
         run = runs_of(repo, "a")[-1]
         transaction.save_run(
-            run.with_fields(asked).with_fields(RunFields(provider="claude", provider_session_ref=None))
+            run.updated(asked).updated(RunFields(provider="claude", provider_session_ref=None))
         )
     assert build_overview(open_at(repo)).undeliverable == "a"

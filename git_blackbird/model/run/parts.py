@@ -1,0 +1,317 @@
+"""Our parts of a run's record, beside the fields of the Go program; none can be in an impossible state."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
+
+from git_blackbird.model.base.ids import CheckedRunId, ObjectId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parent_verdict import Dismissal
+from git_blackbird.model.run.states import LandingState, Requester, ReviewState, TerminalReason
+from git_blackbird.model.run.summary import Trees
+
+_TREES_SCHEMA = {"type": "object", "additionalProperties": {"type": "string"}, "required": ["base", "head"]}
+RecordedTrees = Annotated[Trees, PlainSerializer(Trees._asdict), WithJsonSchema(_TREES_SCHEMA)]
+
+
+class Part(Record):
+    """A part of our own: nothing is written of what is empty."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unknown = self.model_extra or {}
+        return {name: value for name, value in dump(self).items() if name in unknown or not _is_empty(value)}
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
+
+
+class Question(Record):
+    """A question of an agent; ``options`` are the expected answers."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...] = ()
+
+
+class Answer(Record):
+    """A person's answer to the question with that id."""
+
+    id: str
+    value: str
+
+
+class Usage(Record):
+    """Tokens of one run, as differences, not session totals."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class TruncatedBytes(Record):
+    """Bytes of each stream."""
+
+    stdout: int = 0
+    stderr: int = 0
+
+
+class Superseded(Part):
+    """When a run stopped to count, and the run or command that superseded it."""
+
+    at: str
+    by: str
+
+
+class Said(Part):
+    """What went to the agent, and what it asked.
+
+    ``prompt`` is that of a resume, ``message`` a person's text with it.
+    """
+
+    prompt: str | None = None
+    message: str | None = None
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+
+class AgentFacts(Part):
+    """The agent's version, its last message, and what it reports to have used.
+
+    ``raw_totals`` are the totals of the session as the agent counts them.
+    """
+
+    version: str | None = None
+    result: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] | None = None
+
+
+class LocalProcess(Part):
+    """The agent's process on this machine; ``identity`` distinguishes it from a later one of that id."""
+
+    kind: Literal["local"] = "local"
+    pid: int
+    identity: str
+
+
+class RemoteProcess(Part):
+    """The agent's process on a worker of a cluster, once the name of that is known."""
+
+    kind: Literal["remote"] = "remote"
+    worker: str | None = None
+
+
+Process = Annotated[LocalProcess | RemoteProcess, Field(discriminator="kind")]
+
+
+class Logs(Part):
+    """What the logs and the record lack of the output.
+
+    In ``not_kept`` the bytes that the log does not contain; in ``tail_of`` all that were printed, if the
+    record has only their end.
+    """
+
+    not_kept: TruncatedBytes | None = None
+    tail_of: TruncatedBytes | None = None
+
+
+class Heads(Part):
+    """What HEAD was at when the run began, and when it ended; ``log`` is the size of its reflog in bytes."""
+
+    branch: str | None = None
+    commit: ObjectId | None = None
+    log: int | None = None
+    end_commit: ObjectId | None = None
+    end_branch: str | None = None
+
+
+class Snapshots(Part):
+    """The worktree at both ends of the run.
+
+    ``base`` includes what others committed meanwhile: it is not part of the change. ``submodules`` are
+    digests of uncommitted changes in submodules when the run began. ``late``: the head was taken after a
+    crash, or at the landing.
+    """
+
+    base: ObjectId
+    head: ObjectId | None = None
+    submodules: dict[str, str] | None = None
+    late: bool = False
+
+
+class Worktree(Part):
+    """The worktree of its own in which the agent worked.
+
+    ``base`` is the tree that the task's change begins with there, taken at ``base_at``: what landed later is
+    not in it. ``home_branch`` is the branch that the user was on then.
+    """
+
+    path: str
+    base: ObjectId | None = None
+    base_at: str | None = None
+    home_branch: str | None = None
+
+
+class ForeignEdits(Part):
+    """Changes of the plan and the configuration while the agent worked, one line each."""
+
+    plan: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+
+
+class Reviewed(Part):
+    """The result of the reviews of the run's change: their round, and both merged (``model.findings``)."""
+
+    round: int
+    merged: dict[str, Any]
+
+
+class Opinion(Part):
+    """The result of one reviewer's run: the run whose change it judged, and what it found."""
+
+    run: CheckedRunId
+    round: int
+    result: dict[str, Any] | None = None
+
+
+class DecisionFacts(Part):
+    """What belongs to the decision beside the Go program's fields.
+
+    ``by`` is who requested changes, if no person did; ``shown`` what was decided on; ``in_part``: on files
+    that were named, none with a conflict. ``approved_on`` is the branch that the commit of an approval is to
+    go to, "HEAD" if none. ``escalated``: it is due only because of a check, reviews or the landing.
+    ``comments`` are those on lines of the change. ``hook_output`` is that of a hook that refused the commit.
+    """
+
+    by: Requester | None = None
+    shown: RecordedTrees | None = None
+    in_part: bool = False
+    approved_on: str | None = None
+    escalated: bool = False
+    comments: tuple[ReviewComment, ...] = ()
+    hook_output: str | None = None
+
+
+class Merge(Part):
+    """The user's worktree without the change and with it.
+
+    ``additions`` are the paths where both sides added lines, and ``head`` has both.
+    """
+
+    trees: RecordedTrees
+    additions: tuple[str, ...] = ()
+
+
+class Brought(Part):
+    """The merge with which a change was sent back, and that its worktree is brought to.
+
+    ``change`` is what was merged, ``merge`` the user's worktree without it and with it, conflicts included.
+    """
+
+    change: RecordedTrees
+    merge: RecordedTrees
+
+
+class _Unlanded(Part):
+    """A change that has not landed.
+
+    ``begun`` is the merge of which some files may be written, ``offered`` the one that a person is asked
+    about. ``check`` is what the check says of the merged files.
+    """
+
+    brought: Brought | None = None
+    begun: Merge | None = None
+    offered: Merge | None = None
+    check: CheckResult | None = None
+
+
+class LandingDue(_Unlanded):
+    """A change that lands as soon as nothing else is to be done about it."""
+
+    state: Literal[LandingState.DUE] = LandingState.DUE
+
+
+class LandingBlocked(_Unlanded):
+    """A change that could not land, and why."""
+
+    state: Literal[LandingState.BLOCKED] = LandingState.BLOCKED
+    reason: str
+
+
+class Landed(Part):
+    """A change that is in the user's worktree; ``uncommitted`` is why its commit was refused."""
+
+    state: Literal[LandingState.LANDED] = LandingState.LANDED
+    at: str
+    merge: Merge
+    uncommitted: str | None = None
+    check: CheckResult | None = None
+
+
+Landing = Annotated[LandingDue | LandingBlocked | Landed, Field(discriminator="state")]
+
+
+class Undone(Part):
+    """The change was taken back out of the worktree.
+
+    ``trees`` are the worktree before that and after it, ``left`` are the paths that stayed as they are,
+    ``commit`` is the commit that was made for it; ``uncommitted``: git refused to make one.
+    """
+
+    at: str
+    trees: RecordedTrees
+    left: tuple[str, ...] = ()
+    commit: ObjectId | None = None
+    uncommitted: bool = False
+
+
+class Undoing(Part):
+    """An undo or redo has begun, and is not complete; ``trees`` are those of the undo."""
+
+    verb: Literal["undo", "redo"]
+    trees: RecordedTrees
+
+
+class Own(Part):
+    """Our parts of a record; as an argument of ``Run.with_own`` only those to change.
+
+    ``notes`` are remarks for people. ``no_change``: it succeeded, and no run of its task since the task was
+    last done changed a file. ``commits`` were made in the run or by its approval, oldest first. ``turn``:
+    when its task was first sent back by a landing: those sent back later land after it. ``task_since``: when
+    the task had last changed before this resume; so it is again if no agent is reached. ``status_since``:
+    when the status began that its task has by this run, where no other time says so.
+    """
+
+    program: str | None = None
+    resumes: CheckedRunId | None = None
+    superseded: Superseded | None = None
+    terminal_reason: TerminalReason | None = None
+    way_out: str | None = None
+    no_change: bool = False
+    notes: tuple[str, ...] = ()
+    said: Said = Said()
+    agent: AgentFacts = AgentFacts()
+    process: Process | None = None
+    logs: Logs = Logs()
+    heads: Heads = Heads()
+    snapshots: Snapshots | None = None
+    worktree: Worktree | None = None
+    commits: tuple[ObjectId, ...] = ()
+    edits: ForeignEdits = ForeignEdits()
+    check: CheckResult | None = None
+    review: ReviewState | None = None
+    reviewed: Reviewed | None = None
+    opinion: Opinion | None = None
+    decision: DecisionFacts = DecisionFacts()
+    landing: Landing | None = None
+    undone: Undone | None = None
+    undoing: Undoing | None = None
+    turn: str | None = None
+    task_since: str | None = None
+    status_since: str | None = None
+    dismissed: Dismissal | None = None

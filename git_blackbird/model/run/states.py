@@ -1,0 +1,106 @@
+"""The words of a run's record: purposes, statuses, decisions, and what superseded it."""
+
+from enum import StrEnum
+
+PROGRAM = "git-blackbird"
+
+
+class RunType(StrEnum):
+    """The purpose of a run; the first two are the Go program's."""
+
+    EXECUTE = "execute"
+    REVIEW = "review"
+    SPEC_REVIEW = "spec_review"
+    CODE_REVIEW = "code_review"
+    MANUAL = "manual"
+
+
+class RunStatus(StrEnum):
+    """The status of a run; ``paused`` is ours."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    WAITING_USER = "waiting_user"
+    PAUSED = "paused"
+
+
+class DecisionState(StrEnum):
+    """The decision at the checkpoint of a run."""
+
+    PENDING = "pending"
+    APPROVED_CONTINUE = "approved_continue"
+    APPROVED_QUIT = "approved_quit"
+    CHANGES_REQUESTED = "changes_requested"
+    REJECTED = "rejected"
+
+
+OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
+DECIDED = frozenset(DecisionState) - {DecisionState.PENDING}
+DETACHED = "HEAD"
+"""Where a commit goes while HEAD is on no branch."""
+
+APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
+REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
+
+NO_CHANGE = "the agent changed nothing"
+
+SUPERSEDED_BY_RETRY = "retry"
+SUPERSEDED_BY_RESTART = "restart"
+SUPERSEDED_BY_UNAVAILABLE = "unavailable"
+SUPERSEDED_BY_DELETE = "delete"
+SUPERSEDED_BY_LOST_SESSION = "session-lost"
+SUPERSEDED_BY_PLAN = "plan-changed"
+SUPERSEDED_BY_STATUS = "set-status:"
+
+
+def superseded_text(by: str) -> str:
+    """Return the feedback of a decision that was superseded while it was pending; recorded as rejected."""
+    return f"superseded by {by}"
+
+
+class Requester(StrEnum):
+    """Who requested changes, where no person did."""
+
+    REVIEWERS = "reviewers"
+    CHECK = "check"
+    LANDING = "landing"
+
+
+class TerminalReason(StrEnum):
+    """Why a run ended, if the status alone does not say."""
+
+    REJECTED = "rejected"
+    INTERRUPTED = "interrupted"
+    WALL_LIMIT = "wall_limit"
+    IDLE_LIMIT = "idle_limit"
+    CONTROLLER_LOST = "controller_lost"
+    AGENT_UNAVAILABLE = "agent_unavailable"
+    SESSION_LOST = "session_lost"
+    WORKER_LOST = "worker_lost"
+    NOT_STARTED = "not_started"
+    WITHOUT_WORK = "without_work"
+
+
+class ReviewState(StrEnum):
+    """The state of the reviews of a run's change; None without reviews.
+
+    ``by_hand``: a person requested a review of a change that needed none.
+    """
+
+    DUE = "due"
+    BY_HAND = "by_hand"
+    DONE = "done"
+    SKIPPED = "skipped"
+
+
+class LandingState(StrEnum):
+    """The landing of a change that was made in a worktree of its own.
+
+    ``due``: it is brought into the user's worktree as soon as nothing else is to be done about it.
+    ``blocked``: it could not be, and a person has to decide.
+    """
+
+    DUE = "due"
+    BLOCKED = "blocked"
+    LANDED = "landed"
