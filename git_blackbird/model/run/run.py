@@ -252,13 +252,13 @@ class Run(WrittenRun):
     @property
     def landing_reason(self) -> str | None:
         """Why the change has not landed, or why it is not committed."""
-        match self.own.landing:
-            case LandingBlocked(reason=reason):
-                return reason
-            case Landed(uncommitted=reason):
-                return reason
-            case _:
-                return None
+        landing = self.own.landing
+        return landing.reason if isinstance(landing, LandingBlocked) else self.uncommitted_landing
+
+    @property
+    def uncommitted_landing(self) -> str | None:
+        """Why the change was not committed though it has landed, where its approval was to commit it."""
+        return self.own.landing.uncommitted if isinstance(self.own.landing, Landed) else None
 
     @property
     def landing_check(self) -> CheckResult | None:

@@ -108,6 +108,15 @@ def test_every_tree_of_a_record_is_one_that_it_names() -> None:
         ), place
 
 
+def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
+    run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
+    merge = Merge(trees=BOTH)
+    blocked = run.with_own(Own(landing=LandingBlocked(reason="in the way", begun=merge)))
+    landed = run.with_own(Own(landing=Landed(at=STAMP, merge=merge, uncommitted="the hook refused")))
+    reasons = [(one.landing_reason, one.uncommitted_landing) for one in (blocked, landed)]
+    assert reasons == [("in the way", None), ("the hook refused", "the hook refused")]
+
+
 @pytest.mark.parametrize(
     "landing",
     [

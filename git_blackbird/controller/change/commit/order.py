@@ -47,7 +47,7 @@ def uncommitted_before(workspace: Workspace, state: PlanState, paths: Iterable[b
     """Return the paths of landed changes that could not be committed, each with the first such task."""
     found: dict[bytes, TaskId] = {}
     runs = (history.latest for history in state.histories.values())
-    waiting = (run for run in runs if run is not None and run.landing_reason is not None)
+    waiting = (run for run in runs if run is not None and run.uncommitted_landing is not None)
     for run in sorted(waiting, key=lambda run: run.landed_at or ""):
         # Its trees may be gone.
         with suppress(UnusableError):
