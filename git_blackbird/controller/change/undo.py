@@ -257,7 +257,7 @@ class _Undo:
 
     def _trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo: a redo brings back what that took out."""
-        return self._kept or Trees(pair.head, pair.base) if self.is_redo else pair
+        return pair if self._kept is None or not self.is_redo else self._kept
 
     def _mark_begun(self, pair: Trees) -> None:
         """Record that the undo has begun, for the next execute to complete it."""

@@ -55,7 +55,7 @@ from git_blackbird.model.rules.state import PlanState, feedback_below, full_read
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,8 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         parent = find_parent(state, parent_id)
         run = _require_dismissable(state, parent)
         if run is None:
-            run = new_run(workspace, parent.id, RunStatus.FAILED).failing("dismissed without a verdict")
+            run = new_run(workspace, parent.id, RunStatus.FAILED).of_type(RunType.REVIEW, {})
+            run = run.failing("dismissed without a verdict")
             run = run.about(completion_signature(parent, state.plan.tasks))
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))

@@ -43,7 +43,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import AgentResult
 from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import LocalProcess, Logs
+from git_blackbird.model.run.parts import AgentFacts, LocalProcess, Logs
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
 from git_blackbird.model.run.summary import Summary
@@ -156,11 +156,12 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     reading = read_log(workspace, run)
     session = session_to_resume(run, reading)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
-    ending = _lost_ending(workspace, run, reading)._replace(
+    ending = _lost_ending(workspace, run, reading)
+    said = AgentFacts(result=reading.whole_text or None, raw_totals=reading.raw_totals or None)
+    ending = ending._replace(
         status=status,
         notes=("it was interrupted; edits made before that was noticed are in its summary",),
-        result=reading.whole_text or None,
-        raw_totals=reading.raw_totals or None,
+        agent=ending.agent.updated(said),
     )
     change = RunChange(Summary(minimal=f"{run.worktree_path} is gone"))
     if place is not None:
@@ -226,8 +227,7 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
         status=RunStatus.FAILED,
         reason=TerminalReason.CONTROLLER_LOST,
         error="the program that ran it ended first",
-        usage=reading.usage,
-        cost_usd=reading.cost_usd,
+        agent=AgentFacts(usage=reading.usage, cost_usd=reading.cost_usd),
         stdout=read_tail(stdout) or None,
         stderr=read_tail(stderr) or None,
         logs=Logs(

@@ -46,7 +46,7 @@ def hold_trees(
 
 
 def save_pair(repo: Repository, family: Family, name: str, pair: "Trees") -> None:
-    """Let a reference hold two trees that no record names.
+    """Point a reference at two trees that no record names.
 
     In ``worktrees`` they are those of a removed worktree, and ``name`` is the id of its removal; in
     ``journal`` those of a change that is about to be written into the worktree of that name.

@@ -44,7 +44,14 @@ class Record(BaseModel):
     @model_serializer(mode="wrap")
     def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         unknown = self.model_extra or {}
-        return {name: value for name, value in dump(self).items() if value is not None or name in unknown}
+        fields = dump(self).items()
+        return {
+            name: value for name, value in fields if name in unknown or not self._is_left_out(name, value)
+        }
+
+    def _is_left_out(self, _name: str, value: object, /) -> bool:
+        """Whether a known field is not written with that value."""
+        return value is None
 
 
 _EXPECTED: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, RunId, SessionRef, TaskId
 from git_blackbird.model.base.record import Record
@@ -23,7 +23,6 @@ from git_blackbird.model.run.parts import (
     Said,
     Snapshots,
     Superseded,
-    Usage,
     Worktree,
 )
 from git_blackbird.model.run.states import (
@@ -72,14 +71,9 @@ class RunFields(Record):
     last_completion_status: RunStatus | None = None
     own: Own = Field(default=Own(), alias="blackbird")
 
-    @model_serializer(mode="wrap")
-    def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out our object too where nothing is in it, as in a record of the Go program."""
-        return {name: value for name, value in dump(self).items() if self._is_written(name, value)}
-
-    def _is_written(self, name: str, value: object) -> bool:
-        is_empty = value is None or (name == "blackbird" and not value)
-        return not is_empty or name in (self.model_extra or {})
+    def _is_left_out(self, name: str, value: object, /) -> bool:
+        # A record of the Go program has nothing of ours, and is written as it was.
+        return value is None or (name == "blackbird" and not value)
 
 
 class Ending(NamedTuple):
@@ -93,10 +87,7 @@ class Ending(NamedTuple):
     error: str | None = None
     reason: TerminalReason | None = None
     way_out: str | None = None
-    result: str | None = None
-    usage: Usage | None = None
-    cost_usd: float | None = None
-    raw_totals: dict[str, float] | None = None
+    agent: AgentFacts = AgentFacts()
     logs: Logs = Logs()
     notes: tuple[str, ...] = ()
     superseded_by: str | None = None
@@ -165,17 +156,11 @@ class WrittenRun(RunFields):
             stderr=ending.stderr,
             error=ending.error,
         )
-        agent = AgentFacts(
-            result=ending.result,
-            usage=ending.usage,
-            cost_usd=ending.cost_usd,
-            raw_totals=ending.raw_totals,
-        )
         parts = Own(
             terminal_reason=ending.reason,
             way_out=ending.way_out,
             notes=ending.notes,
-            agent=self.own.agent.updated(agent),
+            agent=self.own.agent.updated(ending.agent),
             logs=ending.logs,
         )
         over = self.updated(fields).with_own(parts)
@@ -294,9 +279,8 @@ class WrittenRun(RunFields):
         return self.with_own(Own(opinion=Opinion(run=RunId(run), round=round_number, result=result)))
 
     def about(self, signature: str) -> Self:
-        """Return a copy that is the review of a parent, about this state of its children."""
-        fields = RunFields(run_type=RunType.REVIEW, parent_review_completion_signature=signature)
-        return self.updated(fields)
+        """Return a copy that is about this state of a parent's children."""
+        return self.updated(RunFields(parent_review_completion_signature=signature))
 
     def finding(self, verdict: ParentVerdict) -> Self:
         """Return a copy with the verdict on a parent."""
@@ -321,7 +305,7 @@ class WrittenRun(RunFields):
     def bringing(self, brought: Brought) -> Self:
         """Return a copy whose worktree is brought to this merge."""
         landing = self.own.landing
-        if not isinstance(landing, LandingDue | LandingBlocked):
+        if not isinstance(landing, LandingDue | LandingBlocked) or landing.brought == brought:
             return self
         return self.with_own(Own(landing=landing.model_copy(update={"brought": brought})))
 

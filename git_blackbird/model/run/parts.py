@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
+from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from git_blackbird.model.base.ids import CheckedRunId, ObjectId
 from git_blackbird.model.base.record import Record
@@ -19,14 +19,8 @@ RecordedTrees = Annotated[Trees, PlainSerializer(Trees._asdict), WithJsonSchema(
 class Part(Record):
     """A part of our own: nothing is written of what is empty."""
 
-    @model_serializer(mode="wrap")
-    def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        unknown = self.model_extra or {}
-        return {name: value for name, value in dump(self).items() if name in unknown or not _is_empty(value)}
-
-
-def _is_empty(value: object) -> bool:
-    return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
+    def _is_left_out(self, _name: str, value: object, /) -> bool:
+        return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
 
 
 class Question(Record):

@@ -35,7 +35,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CHECK_DUE
 from git_blackbird.model.run.fields import Ending, RunChange
-from git_blackbird.model.run.parts import LandingDue, Logs, Own, TruncatedBytes
+from git_blackbird.model.run.parts import AgentFacts, LandingDue, Logs, Own, TruncatedBytes
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
@@ -193,10 +193,12 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         error=outcome.error or (None if is_told else _error(ended)),
         reason=outcome.reason,
         way_out=reading.refusal_hint,
-        result=reading.whole_text or None,
-        usage=reading.usage,
-        cost_usd=reading.cost_usd,
-        raw_totals=reading.raw_totals or None,
+        agent=AgentFacts(
+            result=reading.whole_text or None,
+            usage=reading.usage,
+            cost_usd=reading.cost_usd,
+            raw_totals=reading.raw_totals or None,
+        ),
         logs=Logs(
             not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
             tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
