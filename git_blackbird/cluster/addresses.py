@@ -13,7 +13,7 @@ async def require_host(address: str) -> None:
 
     Raises ValueError for an address without host and port.
     """
-    if (place := _place(address)) is None:
+    if (place := _host_and_port(address)) is None:
         return
     host, port = place
     if not 0 < port <= _LAST_PORT:
@@ -26,15 +26,15 @@ async def require_host(address: str) -> None:
 
 def scheduler_command(address: str) -> str | None:
     """Return the command that starts a scheduler at an address; None if one command is not enough."""
-    if (place := _place(address)) is None:
+    if (place := _host_and_port(address)) is None:
         return None
     host = f"tls://{place[0]}" if address.startswith("tls:") else place[0]
     command = f"dask scheduler --host {shell_word(host)} --port {place[1]}"
     return f"{command}    # starts one, on that machine"
 
 
-def _place(address: str) -> tuple[str, int] | None:
-    """Return host and port as Dask reads them; None for what is reached otherwise. Raises ValueError."""
+def _host_and_port(address: str) -> tuple[str, int] | None:
+    """Return host and port as Dask reads them; None for other kinds of addresses. Raises ValueError."""
     from distributed.comm.addressing import parse_address, parse_host_port  # an extra
 
     scheme, place = parse_address(address)

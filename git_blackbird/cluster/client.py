@@ -92,16 +92,16 @@ class Cluster:
         client = Client(address, asynchronous=True, set_as_default=False, timeout=self._patience)
         self._stack.push_async_callback(_leave, client)
         opening = _scheduler_of(client)
-        await self._said_if_slow(f"connecting to {address}; waiting for its scheduler", opening)
+        await self._report_if_slow(f"connecting to {address}; waiting for its scheduler", opening)
         workers = _workers_of(client, count, self._patience)
-        await self._said_if_slow(f"connected to {address}; waiting for a worker", workers)
+        await self._report_if_slow(f"connected to {address}; waiting for a worker", workers)
         dashboard = await asyncio.to_thread(_dashboard_of, client) if is_remote else None
         connection = Connection(client, remote, dashboard=dashboard)
-        await connection.look()
+        await connection.fetch_workers()
         return connection
 
-    async def _said_if_slow(self, text: str, work: Coroutine[Any, Any, T]) -> T:
-        """Await work, and name it if it takes long."""
+    async def _report_if_slow(self, text: str, work: Coroutine[Any, Any, T]) -> T:
+        """Await work, and report ``text`` if it takes long."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task}, timeout=_QUIET_SECONDS)
@@ -123,7 +123,7 @@ class Cluster:
         names = ", ".join(f"{worker.name}: {', '.join(worker.agents)}" for worker in self.connection.workers)
         raise AgentUnavailableError(f"no worker has the agent {agent} ({names})")
 
-    def is_gone(self, run: Run) -> bool:
+    def is_machine_lost(self, run: Run) -> bool:
         """Whether the worker of a run was lost and has not reconnected."""
         is_there = run.worker in {worker.name for worker in self.connection.workers}
         return run.own.terminal_reason is TerminalReason.WORKER_LOST and not is_there
@@ -141,10 +141,10 @@ class Cluster:
                 )
             names = {worker.name for worker in self.connection.workers}
             if resumed is not None and resumed.worker is not None and resumed.worker not in names:
-                raise self._away(start.run.task_id, resumed)
+                raise self._missing_worker_error(start.run.task_id, resumed)
         return RemoteRun(self.connection, context, start, pinned)
 
-    def _away(self, task_id: str, resumed: Run) -> AgentUnavailableError:
+    def _missing_worker_error(self, task_id: str, resumed: Run) -> AgentUnavailableError:
         """Return the error for a session on a missing worker, with both ways to go on."""
         options = self._workspace.call_options
         is_lost = resumed.own.terminal_reason is TerminalReason.WORKER_LOST

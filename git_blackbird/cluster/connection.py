@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-_LOOK_SECONDS = 0.5
-_LEAVING_LOOKS = 10
+_POLL_SECONDS = 0.5
+_DISCONNECT_POLLS = 10
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Connection:
     is_away: bool = False
     present: frozenset[str] = frozenset()
 
-    def news(self) -> str | None:
-        """Report that the scheduler was lost or is back; None if that is known already."""
+    def status_change(self) -> str | None:
+        """Report that the scheduler was lost or is back; None if its status has not changed."""
         was_away, self.is_away = self.is_away, self.client.status != "running"
         if was_away == self.is_away:
             return None
@@ -64,16 +64,16 @@ class Connection:
         """The runs that workers made when they were last asked."""
         return frozenset[str]().union(*(worker.runs for worker in self.workers))
 
-    async def wait_until_left(self, worker: str) -> None:
+    async def wait_for_disconnect(self, worker: str) -> None:
         """Wait for a stopping worker to disconnect, up to a limit; its sessions are out of reach then."""
-        for _ in range(_LEAVING_LOOKS):
+        for _ in range(_DISCONNECT_POLLS):
             with contextlib.suppress(OSError, TimeoutError):
-                await self.look()
+                await self.fetch_workers()
             if worker not in self.present:
                 return
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
-    async def look(self) -> tuple[WorkerInfo, ...]:
+    async def fetch_workers(self) -> tuple[WorkerInfo, ...]:
         """Fetch the connected workers. Raises OSError while the scheduler is unreachable.
 
         Workers take some time to reconnect to a restarted scheduler: until then the last ones count.

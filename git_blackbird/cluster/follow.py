@@ -32,7 +32,7 @@ from git_blackbird.model.views.events import RunPlaced
 if TYPE_CHECKING:
     from distributed import Future
 
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _SECOND = 1_000_000_000
 # A worker that lost its connection reconnects before that, unless its machine is gone.
 _PATIENCE_SECONDS = 15.0
@@ -40,7 +40,7 @@ _PATIENCE_SECONDS = 15.0
 
 @dataclass
 class RemoteRun:
-    """A run on a worker, in place of an agent's process on this machine."""
+    """A run on a worker, used in place of an agent's process on this machine."""
 
     connection: Connection
     context: RunContext
@@ -70,7 +70,7 @@ class RemoteRun:
         """Do nothing: ``follow`` orders the run."""
 
     def abandon(self) -> None:
-        """Do nothing: the run was not ordered yet."""
+        """Do nothing: no run has been ordered yet."""
 
     async def follow(self, request: ChildRequest) -> ProcessResult:
         """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
@@ -156,7 +156,7 @@ class _Follower:
             workspace, run = self._remote.context.workspace, self._remote.run
             await asyncio.to_thread(lambda: note_process(workspace, run, process))
         elif kind == "note":
-            self._tell(data.decode(errors="replace"))
+            self._inform(data.decode(errors="replace"))
         elif kind == "ended":
             self._wake.set()
 
@@ -164,37 +164,37 @@ class _Follower:
         run = self._remote.run
         self._remote.context.ui.notify(RunPlaced(run.task_id, run.id, worker))
 
-    def _tell(self, text: str) -> None:
+    def _inform(self, text: str) -> None:
         inform(self._remote.context.ui, text, self._remote.run.task_id)
 
     async def _end(self) -> RunEnd | None:
         """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
-        waiting = asyncio.ensure_future(self._ordered())
+        waiting = asyncio.ensure_future(self._await_dask_task())
         while True:
             wake = asyncio.ensure_future(self._wake.wait())
             tasks = {wake, waiting} if not waiting.done() else {wake}
-            await asyncio.wait(tasks, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             wake.cancel()
             self._wake.clear()
-            if (text := self._connection.news()) is not None:
+            if (text := self._connection.status_change()) is not None:
                 inform(self._remote.context.ui, text)
-            if self._is_interrupted and await self._is_left():
+            if self._is_interrupted and await self._is_stopped():
                 return None
             if not waiting.done():
-                if await self._waits_in_vain():
+                if await self._is_worker_unreachable():
                     return None
                 continue
-            end = await self._look_for_end()
+            end = await self._fetch_end()
             if end is not None or self._unreadable is not None:
                 return end
             # While the remote is away, the owner of the run is unknown.
-            if self._remote_fault is None and await self._is_nobodys():
-                if not await self._is_ordered_again():
+            if self._remote_fault is None and await self._is_orphaned():
+                if not await self._try_resubmit():
                     return None
-                waiting = asyncio.ensure_future(self._ordered())
+                waiting = asyncio.ensure_future(self._await_dask_task())
 
-    async def _ordered(self) -> None:
-        """Wait for the Dask task and ignore its result: that of the run is on the remote."""
+    async def _await_dask_task(self) -> None:
+        """Wait for the Dask task and ignore its result: the result of the run is on the remote."""
         if self._future is None:
             return
         try:
@@ -205,14 +205,14 @@ class _Follower:
             self._fault = str(error).partition(".")[0]
         self._future.release()
 
-    async def _is_ordered_again(self) -> bool:
-        """Submit a run again that no worker has begun: a lost scheduler loses its queue."""
+    async def _try_resubmit(self) -> bool:
+        """Submit a run again if no worker has begun it, as after a lost scheduler; return whether it was."""
         remote = self._remote
         if self._order is None or self._is_refused or await self._owner() is not None:
             return False
-        if await self._waits_in_vain():
+        if await self._is_worker_unreachable():
             return False
-        self._tell(f"{remote.run.task_id}: no worker has it; it is ordered again")
+        self._inform(f"{remote.run.task_id}: no worker has it; it is ordered again")
         self._missing_since = None
         self._submit(self._order)
         return True
@@ -230,18 +230,21 @@ class _Follower:
             remote.worker = None if has_it == HOME else has_it
         return remote.worker
 
-    async def _is_left(self) -> bool:
-        """Stop the agent; true once no agent can start any more, or after a time limit."""
+    async def _is_stopped(self) -> bool:
+        """Stop the agent; return True once no agent can start any more, or after a time limit."""
         now = asyncio.get_running_loop().time()
         if self._stopping_since is None:
             self._stopping_since = now
-            if await self._given_up():
+            if await self._withdraw():
                 return True
         await self._ask_to_stop()
         return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
 
-    async def _given_up(self) -> bool:
-        """Claim the run, so that no worker starts its agent; false if one has, or if the remote is away."""
+    async def _withdraw(self) -> bool:
+        """Claim the run, so that no worker starts its agent.
+
+        Return False if one has started it, or if the remote is unreachable.
+        """
         if self._is_given_up or self._remote.worker is not None:
             return self._is_given_up
         workspace, run_id = self._remote.context.workspace, self._remote.run.id
@@ -259,7 +262,7 @@ class _Follower:
         for name in (stop, kill) if self._hurry.is_set() else (stop,):
             await Event(name, client=self._connection.client).set()
 
-    async def _look_for_end(self) -> RunEnd | None:
+    async def _fetch_end(self) -> RunEnd | None:
         workspace, run = self._remote.context.workspace, self._remote.run
         try:
             end = await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
@@ -269,13 +272,13 @@ class _Follower:
         except GitError as error:
             # Git may have met a worktree that is just being made: once is no fault of the remote.
             if self._remote_fault is not None and error.message != self._remote_fault:
-                self._tell(f"the remote does not answer: {error.message}")
+                self._inform(f"the remote does not answer: {error.message}")
             self._remote_fault = error.message if self._remote_fault is not None else ""
             return None
         self._remote_fault = None
         return end
 
-    async def _waits_in_vain(self) -> bool:
+    async def _is_worker_unreachable(self) -> bool:
         """Whether the run is pinned to a worker that is not connected and has not begun it."""
         remote = self._remote
         if remote.pinned is None or remote.worker is not None or not await self._is_lost():
@@ -285,13 +288,13 @@ class _Follower:
         self._fault = f"worker {remote.pinned}, which has its session, is not connected"
         return True
 
-    async def _is_nobodys(self) -> bool:
+    async def _is_orphaned(self) -> bool:
         return (self._is_refused and await self._owner() is None) or await self._is_lost()
 
     async def _is_lost(self) -> bool:
-        """Whether no worker that is connected makes the run, for a while."""
+        """Whether no connected worker has had the run for a while."""
         try:
-            workers = await self._connection.look()
+            workers = await self._connection.fetch_workers()
         except (OSError, TimeoutError):
             self._missing_since = None
             return False
@@ -312,19 +315,19 @@ class _Follower:
         if self._unreadable is not None:
             text = f"{run.task_id}: the end of run {run.id} cannot be read: {self._unreadable}; it is paused"
             warn(remote.context.ui, text, run.task_id, restart_command(run.task_id))
-            return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
+            return _result_without_exit(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
         is_open = not self._is_interrupted and await self._owner() is None
-        if self._is_given_up or (is_open and await self._given_up()):
+        if self._is_given_up or (is_open and await self._withdraw()):
             why = "no worker has it" if self._fault is None else f"no worker has it: {self._fault}"
             if self._is_interrupted:
-                return _unended(ExitCause.NOT_STARTED, AgentResult(error=why), self._seconds)
+                return _result_without_exit(ExitCause.NOT_STARTED, AgentResult(error=why), self._seconds)
             hint = None if remote.pinned is None else restart_command(run.task_id)
             return _refused(why, hint, self._seconds)
         if self._is_interrupted:
-            return _unended(ExitCause.INTERRUPTED, AgentResult(), self._seconds)
+            return _result_without_exit(ExitCause.INTERRUPTED, AgentResult(), self._seconds)
         gone = "no worker has it" if remote.worker is None else f"worker {remote.worker} is gone"
         warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
-        return _unended(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
+        return _result_without_exit(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
 
     async def _result_of(self, end: RunEnd) -> ProcessResult:
         """Return the result of an end, whose worker may have been stopped by another call."""
@@ -335,21 +338,21 @@ class _Follower:
         if end.result is None and not end.is_set_up:
             log = remote.context.workspace.paths.setup_log(run.task_id)
             reading = AgentResult(error=end.fault, refusal_hint=f"its output: {log}")
-            return _unended(ExitCause.NOT_STARTED, reading, self._seconds)
+            return _result_without_exit(ExitCause.NOT_STARTED, reading, self._seconds)
         if end.result is None:
             return _refused(end.fault or "", end.hint, self._seconds)
         if end.result.cause is ExitCause.INTERRUPTED and not self._is_interrupted:
             warn(ui, f"{run.task_id}: worker {end.worker} was stopped; run {run.id} is paused", run.task_id)
-            await self._connection.wait_until_left(end.worker)
+            await self._connection.wait_for_disconnect(end.worker)
             return replace(end.result, cause=ExitCause.WORKER_LOST)
         return end.result
 
 
-def _unended(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
+def _result_without_exit(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
     return ProcessResult(None, cause, reading, "", "", 0, 0, 0, 0, 0, seconds)
 
 
 def _refused(why: str, hint: str | None, seconds: float) -> ProcessResult:
     """Return the end of a run in which no agent started."""
     reading = AgentResult(error=why, refusal=AgentFailure.REFUSED, refusal_hint=hint)
-    return _unended(ExitCause.EXITED, reading, seconds)
+    return _result_without_exit(ExitCause.EXITED, reading, seconds)

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.ui import UserInterface
 
 
 class JoinedCluster(Cluster):
-    """The workers behind one scheduler, with what a call does when it begins and ends."""
+    """A cluster as a call's loop uses it, with what to do when the call begins and ends."""
 
     @property
     def about(self) -> str:
@@ -20,5 +20,5 @@ class JoinedCluster(Cluster):
         await take_up_runs(self, self.workspace, ui, force_stop)
 
     async def clear(self, ui: UserInterface) -> None:
-        """Remove from the remote what is known here."""
+        """Remove the references of recorded runs from the remote."""
         await clear_quietly(self, self.workspace, ui)

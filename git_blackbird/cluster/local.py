@@ -53,10 +53,10 @@ async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
                 for program in programs:
                     assert program.stdin is not None  # noqa: S101  # a pipe was asked for
                     program.stdin.close()
-                await asyncio.gather(*map(_ended, programs))
+                await asyncio.gather(*map(_await_exit, programs))
 
 
-async def _ended(program: asyncio.subprocess.Process) -> None:
+async def _await_exit(program: asyncio.subprocess.Process) -> None:
     """Wait for a worker whose standard input was closed; its agents die with it."""
     try:
         await asyncio.wait_for(program.wait(), ENDING_SECONDS)

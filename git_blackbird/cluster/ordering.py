@@ -44,8 +44,8 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
         raise NotSentError(f"its files cannot be sent to the workers: {error.message}") from error
     key = RunKey(f"{workspace.environment.random_bits(_KEY_BITS):0{_KEY_BITS // 4}x}", base)
     save_key(workspace.paths, run.id, key)
-    settings = tuple(_settings_for_another(workspace))
-    request = _for_another(begin.request)
+    settings = tuple(_portable_settings(workspace))
+    request = _without_local_paths(begin.request)
     kept = log_bytes(workspace)
     order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, kept)
     return replace(order, key=key.key)
@@ -65,13 +65,13 @@ def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any
     )
 
 
-def _settings_for_another(workspace: Workspace) -> Iterator[tuple[str, Value | None]]:
-    """Yield the settings, except programs and places of this machine."""
+def _portable_settings(workspace: Workspace) -> Iterator[tuple[str, Value | None]]:
+    """Yield the settings, except programs and paths of this machine."""
     for name, setting in workspace.settings.applied.items():
         if setting.layer is not Layer.DEFAULT and setting.key.rules.own != "machine":
             yield name, setting.value
 
 
-def _for_another(request: RunRequest) -> RunRequest:
-    """Return a request without the places of this machine."""
+def _without_local_paths(request: RunRequest) -> RunRequest:
+    """Return a request without paths of this machine."""
     return replace(request, folder="", scratch="")

@@ -32,7 +32,7 @@ class RunRefs(NamedTuple):
 
     @classmethod
     def of(cls, run_id: str) -> "RunRefs":
-        """Return those of a run."""
+        """Return the references of a run."""
         return cls(*(f"{_REFS}/{run_id}/{name}" for name in cls._fields))
 
 
@@ -57,15 +57,15 @@ class RunOrder:
 
 
 def signature(key: str, run_id: str, base: str, commit: str) -> str:
-    """Sign the commit that brings a run home, which began with the commit ``base``."""
+    """Sign the commit that brings home a run which began with the commit ``base``."""
     return hmac.new(bytes.fromhex(key), f"{run_id}\n{base}\n{commit}".encode(), "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended on a worker; without ``result`` its agent was not started, for the reason in ``fault``.
+    """How a run ended on a worker; without ``result`` no agent was started, for the reason in ``fault``.
 
-    ``is_set_up``: that was not because its worktree could not be set up. ``notes`` are for its record.
+    ``is_set_up`` is false if its worktree could not be set up. ``notes`` are for its record.
     """
 
     worker: str

@@ -64,7 +64,7 @@ T = TypeVar("T")
 FILES, END, STDOUT, STDERR, SETUP = b"files", b"end.json", b"stdout", b"stderr", b"setup.log"
 SIGNATURE = b"signature"
 _SECOND = 1_000_000_000
-_AGAIN_SECONDS = 5.0
+_RETRY_SECONDS = 5.0
 _SELF = "blackbird-worker"
 
 
@@ -150,9 +150,9 @@ async def make_run(place: RunPlace, state: RunState) -> None:
     order, refs = state.order, RunRefs.of(state.id)
     workspace = await run_in_thread(lambda: place.clone(order.remote, order.settings))
     await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
-    fence = await _until_sent(state, lambda: claim(workspace, order.remote, state.id, place.worker))
+    fence = await _retry_until_sent(state, lambda: claim(workspace, order.remote, state.id, place.worker))
     state.publish("started", place.worker.encode())
-    kept = KeptRun(_kept_file(workspace, state.id), order, fence)
+    kept = UnsentRun(_unsent_run_file(workspace, state.id), order, fence)
     kept.save()
     try:
         linked = await run_in_thread(lambda: _prepare(workspace, order))
@@ -163,13 +163,13 @@ async def make_run(place: RunPlace, state: RunState) -> None:
         end = RunEnd(place.worker, fault=error.message, hint=error.hint)
     kept.end = await run_in_thread(lambda: _end_commit(workspace, order, end))
     kept.save()
-    await _until_sent(state, lambda: _send_end(workspace, kept))
+    await _retry_until_sent(state, lambda: _send_end(workspace, kept))
     kept.file.unlink()
     state.publish("ended", kept.end.encode())
 
 
 @dataclass
-class KeptRun:
+class UnsentRun:
     """A run that this worker has begun and not sent home yet, in a file that outlives the worker.
 
     ``fence`` is the commit by which it has the run, ``end`` the one to be sent, once there is one.
@@ -186,17 +186,17 @@ class KeptRun:
         write_private(self.file, json.dumps(told).encode())
 
     @classmethod
-    def load(cls, file: Path) -> "KeptRun":
+    def load(cls, file: Path) -> "UnsentRun":
         """Read the file. Raises MessageError, OSError, ValueError."""
         told = json.loads(file.read_bytes())
         return cls(file, read_order(json.dumps(told["order"]).encode()), told["fence"], told["end"])
 
 
-def _kept_file(workspace: Workspace, run_id: str) -> Path:
+def _unsent_run_file(workspace: Workspace, run_id: str) -> Path:
     return workspace.paths.state_root.parent / "runs" / f"{run_id}.json"
 
 
-def _send_end(workspace: Workspace, kept: KeptRun) -> None:
+def _send_end(workspace: Workspace, kept: UnsentRun) -> None:
     """Push the end of a run, if this worker still owns it. Raises GitError, FencedError."""
     refs, order = RunRefs.of(kept.order.request.run_id), kept.order
     commits = {refs.end: kept.end or "", refs.fence: kept.fence}
@@ -208,17 +208,19 @@ def _send_end(workspace: Workspace, kept: KeptRun) -> None:
         raise
 
 
-def send_left(place: RunPlace) -> Iterator[str]:
+def send_unsent_runs(place: RunPlace) -> Iterator[str]:
     """Send home the runs of a killed worker and those it could not send; return a line for each.
 
-    The files of its agents are as they were then.
+    The files are sent as the agents left them.
     """
     for file in sorted(place.folder.glob("*/runs/*.json")):
         try:
-            kept = KeptRun.load(file)
+            kept = UnsentRun.load(file)
             workspace = place.clone(kept.order.remote, kept.order.settings)
             if kept.end is None:
-                kept.end = _end_commit(workspace, kept.order, _lost_end(place, workspace, kept.order))
+                kept.end = _end_commit(
+                    workspace, kept.order, _end_of_killed_run(place, workspace, kept.order)
+                )
                 kept.save()
             _send_end(workspace, kept)
             yield f"sent home what is left of run {kept.order.request.run_id}"
@@ -231,7 +233,7 @@ def send_left(place: RunPlace) -> Iterator[str]:
         file.unlink()
 
 
-def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
+def _end_of_killed_run(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
     """Return the end of a run whose agent was killed with this worker."""
     logs = _logs(workspace, order)
     reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
@@ -239,7 +241,7 @@ def _lost_end(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
     return RunEnd(place.worker, ended)
 
 
-async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
+async def _retry_until_sent(state: RunState, send: Callable[[], T]) -> T:
     """Push again until it succeeds: the remote may be unreachable. Raises FencedError."""
     said = ""
     while True:
@@ -249,7 +251,7 @@ async def _until_sent(state: RunState, send: Callable[[], T]) -> T:
             if (reason := fault_of_remote(error)) != said:
                 state.publish("note", reason.encode())
             said = reason
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(_RETRY_SECONDS)
 
 
 def fault_of_remote(error: GitError) -> str:
@@ -276,7 +278,7 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo
     # Files of an earlier run are on the remote; no other run works there.
-    if linked is not None and (is_cut_off(linked) or not _is_brought_to(workspace, linked, tree)):
+    if linked is not None and (is_cut_off(linked) or not _try_update_to(workspace, linked, tree)):
         remove_worktree(repo, linked)
         linked = None
     if linked is None:
@@ -288,8 +290,8 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     return linked
 
 
-def _is_brought_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
-    """Bring a worktree to a tree; return False if something, such as an ignored file, is in the way."""
+def _try_update_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
+    """Write a tree into a worktree; return False if something, such as an ignored file, is in the way."""
     now = snapshot(workspace.working_in(linked)).tree
     expected = take_signatures(linked, TreeStore(linked).changed_paths(now, tree))
     try:

@@ -37,9 +37,9 @@ _MOST_BYTES = 64 << 20
 
 
 def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
-    """Bring the end of a run home, its files into its worktree; None while there is none.
+    """Bring home the end of a run, its files into its worktree; None while it has not ended.
 
-    Raises GitError, UnreadableEndError, WriteBackError where its worktree cannot have its files.
+    Raises GitError, UnreadableEndError, WriteBackError if the files cannot be written into its worktree.
     """
     ref = RunRefs.of(run.id).end
     if ref not in list_refs(workspace.repo, remote, ref):
@@ -53,7 +53,7 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
     try:
         commit = _verified(workspace, run, ref)
         tree, (_, *made) = commit_parts(workspace.repo, commit)
-        brought = _Brought(workspace, tree)
+        brought = _ReceivedTree(workspace, tree)
         end, files = read_end(brought.read(END)), brought.entries[FILES].oid
         paths = frozenset(brought.trees.changed_paths(run.base_tree or files, files))
     except (BlackbirdError, KeyError, ValueError) as error:
@@ -72,7 +72,7 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
 def _verified(workspace: Workspace, run: Run, ref: str) -> str:
     """Return the commit that brings a run home, if its worker signed it. Raises UnreadableEndError."""
     tree, (commit, *_) = commit_parts(workspace.repo, ref)
-    signed, key = _Brought(workspace, tree).read(SIGNATURE), load_key(workspace.paths, run.id)
+    signed, key = _ReceivedTree(workspace, tree).read(SIGNATURE), load_key(workspace.paths, run.id)
     if key is None:
         raise UnreadableEndError("the key of the run is not here")
     if not hmac.compare_digest(signed, signature(key.key, run.id, key.base, commit).encode()):
@@ -80,8 +80,8 @@ def _verified(workspace: Workspace, run: Run, ref: str) -> str:
     return commit
 
 
-class _Brought:
-    """The entries of a tree that came from a worker."""
+class _ReceivedTree:
+    """The entries of a tree that a worker sent."""
 
     def __init__(self, workspace: Workspace, tree: str) -> None:
         self.trees = TreeStore(workspace.repo)

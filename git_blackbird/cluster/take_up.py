@@ -88,7 +88,7 @@ async def _take_up(
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.with_own(Own(process=child.process))
-    at = _end_of(run, ended) if child.has_ended else None
+    at = _end_time(run, ended) if child.has_ended else None
     closed = await finish_in_thread(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
     )
@@ -100,8 +100,8 @@ async def _take_up(
     ui.notify(RunEnded(closed, title, seconds or ended.duration_seconds))
 
 
-def _end_of(run: Run, ended: ProcessResult) -> str | None:
-    """Return when the agent of a run ended, which may be long ago; None where its worker cannot tell."""
+def _end_time(run: Run, ended: ProcessResult) -> str | None:
+    """Return when the agent of a run ended, which may be long ago; None if its worker cannot tell."""
     if not ended.duration_seconds:
         return None
     return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * _SECOND))
@@ -112,10 +112,7 @@ def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
-    """Remove the references of runs that are recorded; results that came too late are kept here.
-
-    Raises GitError.
-    """
+    """Remove the references of recorded runs; results that came too late are kept here. Raises GitError."""
     there = list_refs(workspace.repo, cluster.connection.remote, ALL_REFS)
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
     ended = [run for run in runs if run.is_remote and run.status is not RunStatus.RUNNING]

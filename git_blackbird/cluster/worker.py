@@ -14,7 +14,7 @@ from git_blackbird.agents.registry import declarations, load_agent
 from git_blackbird.cluster.addresses import require_host
 from git_blackbird.cluster.extra import require_tls_files
 from git_blackbird.cluster.orders import read_order
-from git_blackbird.cluster.remote_run import RunPlace, RunState, make_run, send_left
+from git_blackbird.cluster.remote_run import RunPlace, RunState, make_run, send_unsent_runs
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.config.config import Config
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 AGENT = "agent"
 # In the environment of a worker that ends with the call that started it, whose pipe is its standard input.
 WITH_PARENT = "BLACKBIRD_WORKER_OF_CALL"
-_AGAIN_SECONDS = 2.0
+_RETRY_SECONDS = 2.0
 # The error of Dask's scheduler while it believes that a worker of this name is connected.
 _TAKEN = "name taken"
 _STOPPING_SECONDS = 60.0
 _LEAVING_SECONDS = 10.0
 # A worker that was asked to end has ended by then.
 ENDING_SECONDS = _STOPPING_SECONDS + 2 * _LEAVING_SECONDS
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _ASKED_SECONDS = 1.0
 
 
@@ -126,12 +126,12 @@ class Host:
         """Stop a run on request, over the present connection."""
         for name, act in zip(stop_events(state.id), (state.stop, state.kill), strict=True):
             while True:
-                if await self._is_asked(name):
+                if await self._is_event_set(name):
                     break
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
             act()
 
-    async def _is_asked(self, event: str) -> bool:
+    async def _is_event_set(self, event: str) -> bool:
         from distributed import Event  # an extra, and slow to load
 
         # While the scheduler is away nobody can ask.
@@ -170,7 +170,7 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
         for name, agent in found.items():
             say(_agent_text(name, agent))
         versions = {name: agent.version for name, agent in found.items() if agent.blocked_reason is None}
-        for text in await asyncio.to_thread(lambda: list(send_left(place))):
+        for text in await asyncio.to_thread(lambda: list(send_unsent_runs(place))):
             say(text)
         _host = Host(options, place, versions, say)
         connection = asyncio.create_task(_stay_connected(_host))
@@ -179,7 +179,7 @@ async def serve(environment: Environment, options: WorkerOptions, say: Callable[
             await asyncio.wait({connection})
             connection.result()
         finally:
-            await _end(_host, connection)
+            await _shut_down(_host, connection)
             reaper.close()
 
 
@@ -195,7 +195,7 @@ def _only_worker(folder: Path, since: str) -> Iterator[None]:
         yield
 
 
-async def _end(host: Host, connection: "asyncio.Task[None]") -> None:
+async def _shut_down(host: Host, connection: "asyncio.Task[None]") -> None:
     """Stop the agents and disconnect; ends that could not be sent are sent by the next worker."""
     connection.cancel()
     for state in host.states.values():
@@ -264,4 +264,4 @@ async def _stay_connected(host: Host) -> None:
         if reason != said:
             host.say(f"{reason}; trying again")
         said = reason
-        await asyncio.sleep(_AGAIN_SECONDS)
+        await asyncio.sleep(_RETRY_SECONDS)

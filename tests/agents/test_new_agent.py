@@ -140,7 +140,7 @@ class Copy:
         opened = (
             "from git_blackbird.controller.core.environment import system_environment\n"
             "from git_blackbird.controller.core.workspace import open_workspace\n"
-            "from git_blackbird.cluster.ordering import _settings_for_another\n"
+            "from git_blackbird.cluster.ordering import _portable_settings\n"
             "from git_blackbird.tui.plan_commands import _terms\n"
             "workspace = open_workspace(system_environment())\n"
         )
@@ -225,7 +225,7 @@ def test_who_does_not_agree_is_told_how_it_is_calmer(copy: Copy) -> None:
 
 def test_its_program_is_not_named_to_other_machines(copy: Copy) -> None:
     set_config(copy.repo, {"agent": "parrot", "parrot.path": "/opt/parrot", "parrot.model": "grey"})
-    assert copy.knows("list(_settings_for_another(workspace))[:2]") == (
+    assert copy.knows("list(_portable_settings(workspace))[:2]") == (
         "[('agent', 'parrot'), ('parrot.model', 'grey')]"
     )
 

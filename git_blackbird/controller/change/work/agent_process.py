@@ -143,7 +143,7 @@ class OtherMachines(Protocol):
         """Start an agent there. Raises AgentUnavailableError."""
         ...
 
-    def is_gone(self, run: Run) -> bool:
+    def is_machine_lost(self, run: Run) -> bool:
         """Whether the machine of a run was lost and is not back."""
         ...
 

@@ -112,7 +112,7 @@ async def continue_run(engine: Engine, action: ContinueRun, state: PlanState) ->
 
 def _is_to_start_anew(engine: Engine, run: Run) -> bool:
     restarts = engine.workspace.config.cluster.on_lost_worker == "restart"
-    return restarts and engine.elsewhere is not None and engine.elsewhere.is_gone(run)
+    return restarts and engine.elsewhere is not None and engine.elsewhere.is_machine_lost(run)
 
 
 async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state: PlanState) -> Stop | None:
