@@ -156,7 +156,7 @@ async def make_run(place: RunPlace, state: RunState) -> None:
     kept.save()
     try:
         linked = await run_in_thread(lambda: _prepare(workspace, order))
-        end = await _run_agent(place, workspace.working_in(linked), state)
+        end = await _run_agent(place, workspace.in_worktree(linked), state)
     except SetupError as error:
         end = RunEnd(place.worker, fault=error.message, is_set_up=False)
     except BlackbirdError as error:
@@ -292,7 +292,7 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
 
 def _try_update_to(workspace: Workspace, linked: Repository, tree: str) -> bool:
     """Write a tree into a worktree; return False if something, such as an ignored file, is in the way."""
-    now = snapshot(workspace.working_in(linked)).tree
+    now = snapshot(workspace.in_worktree(linked)).tree
     expected = take_signatures(linked, TreeStore(linked).changed_paths(now, tree))
     try:
         seconds = float(workspace.config.snapshot.timeout_seconds)
@@ -374,7 +374,7 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
     found = find_task_worktree(repo, order.request.task_id)
     linked = None if found is None else found.repo
     if linked is not None and end.result is not None:
-        taken = snapshot(workspace.working_in(linked), since=files)
+        taken = snapshot(workspace.in_worktree(linked), since=files)
         files = taken.tree
         notes = tuple(f"not in the snapshot: {skipped.path} ({skipped.reason})" for skipped in taken.left_out)
         end = replace(end, notes=(*end.notes, *notes))

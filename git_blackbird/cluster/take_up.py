@@ -9,7 +9,12 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.orders import ALL_REFS, RunRefs
-from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, follow_agent, started
+from git_blackbird.controller.change.work.agent_process import (
+    AgentStart,
+    RunContext,
+    follow_agent,
+    started_event,
+)
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.core.agents import find_agent_for_run
@@ -81,7 +86,7 @@ async def _take_up(
         is_ordered=True,
         worker=run.worker,
     )
-    ui.notify(replace(started(child.begin, child), is_taken_up=True))
+    ui.notify(replace(started_event(child.begin, child), is_taken_up=True))
     ended = await follow_agent(context, child.begin, child, force_stop)
     if _is_at_work_there(ended, child):
         warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)

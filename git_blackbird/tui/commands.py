@@ -156,7 +156,7 @@ class Commands:
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
             text, moved = render_decided(recorded.decided), moved_lines(recorded.moved)
-            lines = (text, *recorded.said, *recorded.warnings, *moved, *undo_lines(recorded.undo))
+            lines = (text, *recorded.remarks, *recorded.warnings, *moved, *undo_lines(recorded.undo))
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if not app.can_execute or app.is_commit_interrupted:
             # A command that runs agents carries on by itself.

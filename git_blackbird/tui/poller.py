@@ -55,7 +55,7 @@ class Poller:
 
     def _read(self) -> ViewState | None:
         with gc_paused():
-            view_state = self._app.watcher.look(self._app.ui_priority.yield_to_ui)
+            view_state = self._app.watcher.poll(self._app.ui_priority.yield_to_ui)
             if view_state is not None and self._app.view_state is None:
                 # The records are many and long-lived: garbage collection need not scan them.
                 gc.freeze()

@@ -232,12 +232,12 @@ def test_a_look_reads_nothing_again_while_nothing_changes(planned: Path) -> None
     for path in (planned / "blackbird.plan.json", *(planned / ".git/blackbird").iterdir()):
         os.utime(path, (1_000_000_000, 1_000_000_000))
     watch = WorktreeWatcher(environment_at(planned))
-    assert watch.look() is not None
-    assert watch.look() is None
+    assert watch.poll() is not None
+    assert watch.poll() is None
     plan = json.loads((planned / "blackbird.plan.json").read_text())
     plan["items"]["alpha"]["title"] = "Another"
     (planned / "blackbird.plan.json").write_text(json.dumps(plan))
-    picture = watch.look()
+    picture = watch.poll()
     assert picture is not None
     assert [task.title for task in picture.plan.tasks.values()] == ["Another"]
 

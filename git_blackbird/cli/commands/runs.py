@@ -122,13 +122,13 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
-    from git_blackbird.controller.queries.commits import commits_of, with_noted  # no list needs it
+    from git_blackbird.controller.queries.commits import commits_of, with_live_commits  # no list needs it
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)
-    noted = with_noted(workspace, run)
+    noted = with_live_commits(workspace, run)
     if not run.has_landed:
-        noted = noted.working_in(workspace.worktree_of(run))
+        noted = noted.in_worktree(workspace.worktree_of(run))
     commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
     call.lines(run_lines(noted, call, prompt, logs, commit_lines(commits)))

@@ -12,7 +12,7 @@ from git_blackbird.cli.render.tables import Cell, label_cell, render_section, re
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import decision_reason
-from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
+from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
@@ -51,7 +51,7 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
 
 def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None:
     view = view_task(workspace, task_id)
-    runs = tuple(with_noted(workspace, run) for run in view.history.runs)
+    runs = tuple(with_live_commits(workspace, run) for run in view.history.runs)
     view = view._replace(history=replace(view.history, recent=runs))
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))

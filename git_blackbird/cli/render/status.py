@@ -16,7 +16,7 @@ from git_blackbird.controller.queries.attention import (
     counts_text,
     decision_reason,
     due_groups,
-    reviews_said,
+    review_outcome_text,
     unwatched_words,
 )
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
@@ -179,7 +179,7 @@ def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
 def _pending_lines(item: PendingItem, columns: int | None) -> Iterator[str]:
     if item.kind is PendingKind.ANSWERS:
         yield from (truncate(question_line(question), columns) for question in item.questions)
-    if verdict := reviews_said(item):
+    if verdict := review_outcome_text(item):
         yield f"{verdict} ({task_command('review show', item.task.id)})"
     if reason := decision_reason(item):
         yield reason

@@ -89,7 +89,7 @@ def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
         if stage_of(recorded.run) is Stage.LANDING:
             then = "; `git blackbird execute` lands it"
         call.print(render_decided(recorded.decided) + then)
-    for text in recorded.said:
+    for text in recorded.remarks:
         call.print(f"  {text}")
     for text in recorded.warnings:
         call.warn(text)

@@ -113,11 +113,11 @@ def restore_run(
     if folder is not None:
         _require_place(repo, folder)
     kept = find_kept_worktrees(repo, run_id)
-    if len(kept) == 1 and not _runs_called(workspace, run_id):
+    if len(kept) == 1 and not _record_files_of(workspace, run_id):
         if before:
             raise RequestError(f"{kept[0]} has no files from before", hint="leave --before out")
-        commit = _commit_kept(repo, kept[0])
-        _hand_out(repo, commit, folder, branch)
+        commit = _commit_kept_files(repo, kept[0])
+        _create_requested(repo, commit, folder, branch)
         return RestoreResult(None, None, commit, branch, folder, kept[0])
     run = _find_run(workspace, run_id)
     tree = run.base_tree if before else run.head_tree
@@ -131,7 +131,7 @@ def restore_run(
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)
-    _hand_out(repo, commit, folder, branch)
+    _create_requested(repo, commit, folder, branch)
     return RestoreResult(run.task_id, run.id, commit, branch, folder)
 
 
@@ -152,28 +152,28 @@ def _require_place(repo: Repository, folder: Path) -> None:
         )
 
 
-def _commit_kept(repo: Repository, kept: str) -> str:
+def _commit_kept_files(repo: Repository, kept: str) -> str:
     pair = load_pair(repo, "worktrees", kept.rpartition("/")[2])
     if pair is None:
         raise UnusableError(f"{kept} has no files")
     return commit_tree(repo, pair.head, head(repo).commit, f"Files of {kept}\n")
 
 
-def _hand_out(repo: Repository, commit: str, folder: Path | None, branch: str | None) -> None:
+def _create_requested(repo: Repository, commit: str, folder: Path | None, branch: str | None) -> None:
     if branch is not None:
         create_branch(repo, branch, commit)
     if folder is not None:
         add_worktree(repo, folder, commit)
 
 
-def _runs_called(workspace: Workspace, run_id: str) -> list[Path]:
+def _record_files_of(workspace: Workspace, run_id: str) -> list[Path]:
     names = workspace.paths.runs.glob("*/*.json")
     return [path for path in names if run_id and path.stem.startswith(run_id)]
 
 
 def _find_run(workspace: Workspace, run_id: str) -> Run:
     """Return the run whose id begins so, of any task. Raises RequestError."""
-    places = _runs_called(workspace, run_id)
+    places = _record_files_of(workspace, run_id)
     if len(places) != 1:
         which = "more than one run" if places else "no run"
         raise RequestError(

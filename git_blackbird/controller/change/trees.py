@@ -34,11 +34,11 @@ def change_of(workspace: Workspace, state: PlanState, task_id: TaskId) -> Change
     newest = history.latest
     if newest is None:
         return ChangeTrees(None, Summary(minimal="it has no run"))
-    return made_together(workspace, state, newest, workspace.runs_to_decide(history))
+    return combined_change(workspace, state, newest, workspace.runs_to_decide(history))
 
 
-def made_together(workspace: Workspace, state: PlanState, newest: Run, runs: Sequence[Run]) -> ChangeTrees:
-    """Return the change that these runs of one task made together; ``newest`` is the one that counts."""
+def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: Sequence[Run]) -> ChangeTrees:
+    """Return the combined change of these runs of one task; ``newest`` is the one that counts."""
     pairs = [run.tree_pair for run in runs if run.tree_pair is not None]
     is_alone = len(pairs) <= 1 and newest.change_elsewhere in {None, newest.tree_pair}
     if is_alone and newest.review_summary is not None:
@@ -49,15 +49,15 @@ def made_together(workspace: Workspace, state: PlanState, newest: Run, runs: Seq
     try:
         pair = compose(workspace.repo, contributions(runs))
         summary = summarize(workspace.repo, pair)
-        between = tuple(_between(workspace, state, runs, pair))
+        between = tuple(_interleaved_edits(workspace, state, runs, pair))
     except BlackbirdError as error:
         return ChangeTrees(None, Summary(minimal=error.message))
     left_out = newest.review_summary.left_out if newest.review_summary is not None else ()
     here = Summary(between=between, left_out=left_out)
-    return ChangeTrees(pair, summary.with_fields(_beside(runs)).with_fields(here))
+    return ChangeTrees(pair, summary.with_fields(_summary_of_moves(runs)).with_fields(here))
 
 
-def _between(
+def _interleaved_edits(
     workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: Trees
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
@@ -72,7 +72,7 @@ def _between(
                 yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
 
 
-def _beside(runs: Sequence[Run]) -> Summary:
+def _summary_of_moves(runs: Sequence[Run]) -> Summary:
     """Return the moves of HEAD during several runs, oldest first, and their changes of submodules."""
     summaries = [run.review_summary for run in runs if run.review_summary is not None]
     moves = [move for summary in summaries for move in summary.outside]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.place.snapshots import look_at, own_commits
+from git_blackbird.controller.place.snapshots import own_commits, snapshot_with_ignored
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.create import (
     CommitRefusedError,
@@ -106,7 +106,7 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     where there is nothing to take back, or all of it has to be left, SnapshotError, WriteBackError,
     LockedError.
     """
-    return _run(workspace, task_id, is_redo=False, dry_run=dry_run)
+    return _undo_or_redo(workspace, task_id, is_redo=False, dry_run=dry_run)
 
 
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
@@ -117,7 +117,7 @@ def has_anything_to_undo(state: PlanState, run: Run) -> bool:
 
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
     """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
-    return _run(workspace, task_id, is_redo=True, dry_run=dry_run)
+    return _undo_or_redo(workspace, task_id, is_redo=True, dry_run=dry_run)
 
 
 def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
@@ -128,7 +128,7 @@ def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
     return _perform(workspace, run.task_id, is_redo=run.is_redoing, dry_run=False)
 
 
-def _run(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+def _undo_or_redo(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
     command = "redo" if is_redo else "undo"
     workspace.environment.forbid_agents(command)
     with hold_controller(workspace, f"{command} {task_id}"):
@@ -139,11 +139,11 @@ def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
-    runs = _to_redo(state, task) if is_redo else _to_undo(state, task)
+    runs = _runs_to_redo(state, task) if is_redo else _runs_to_undo(state, task)
     return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
 
 
-def _to_undo(state: PlanState, task: Task) -> Sequence[Run]:
+def _runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     """Return the runs to take back, the last one first. Raises RequestError."""
     history = state.history(task.id)
     if history.latest is not None and history.latest.is_pending:
@@ -173,7 +173,7 @@ def _is_incomplete(undone: Undone | None) -> bool:
     return undone is not None and bool(undone.left or undone.uncommitted)
 
 
-def _to_redo(state: PlanState, task: Task) -> Sequence[Run]:
+def _runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     work = Work.of(state.history(task.id))
     undone, later = work.undone, work.runs
     if any(run.own.undoing is not None and not run.is_redoing for run in later):
@@ -202,12 +202,12 @@ class _Undo:
         changes = self._changes()
         paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
         expected = take_signatures(repo, paths)
-        now, unknown = look_at(self.workspace, changes, expected, changes[0].base)
+        now, unknown = snapshot_with_ignored(self.workspace, changes, expected, changes[0].base)
         merged = self._merge(now, changes, unknown, expected)
         if dry_run:
             return self._result(Trees(now, merged.tree), merged.left)
         self._require_some(merged, now)
-        pair = self._pair(Trees(now, merged.tree), merged.left)
+        pair = self._whole_pair(Trees(now, merged.tree), merged.left)
         self._mark_begun(pair)
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         change = Trees(now, merged.tree)
@@ -244,20 +244,20 @@ class _Undo:
         return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
 
     @property
-    def _kept(self) -> Trees | None:
+    def _saved_trees(self) -> Trees | None:
         """The trees before and after an undo of these runs, made or only begun; None without one."""
         return self._marked.undo_trees
 
     @property
-    def _begun(self) -> Trees | None:
+    def _begun_trees(self) -> Trees | None:
         """The pair of an undo or redo that has begun and is not complete."""
-        if self._kept is None or self._marked.own.undoing is None:
+        if self._saved_trees is None or self._marked.own.undoing is None:
             return None
-        return Trees(self._kept.head, self._kept.base) if self.is_redo else self._kept
+        return Trees(self._saved_trees.head, self._saved_trees.base) if self.is_redo else self._saved_trees
 
     def _trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo: a redo brings back what that took out."""
-        return pair if self._kept is None or not self.is_redo else self._kept
+        return pair if self._saved_trees is None or not self.is_redo else self._saved_trees
 
     def _mark_begun(self, pair: Trees) -> None:
         """Record that the undo has begun, for the next execute to complete it."""
@@ -266,7 +266,7 @@ class _Undo:
 
     def _require_some(self, merged: Merged, now: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
-        if self._begun is not None:
+        if self._begun_trees is not None:
             return  # what is left may be what an earlier attempt left
         if merged.tree == now and merged.left:
             verb = "brought back" if self.is_redo else "taken back"
@@ -275,25 +275,25 @@ class _Undo:
             hint = "change these files by hand, or take back what was done to them since first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
-    def _pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
+    def _whole_pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
         """Return the whole pair of this undo or redo, including what an earlier attempt did."""
-        repo, earlier, landing = self.workspace.repo, self._kept, self._marked.landing_pair
-        if self._begun is not None:
-            return Carrier(repo, HIDDEN).without(self._begun, left)
+        repo, earlier, landing = self.workspace.repo, self._saved_trees, self._marked.landing_pair
+        if self._begun_trees is not None:
+            return Carrier(repo, HIDDEN).without(self._begun_trees, left)
         if landing is not None and self._marked.landing_begun:
             earlier = Trees(landing.head, landing.base)
         return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
 
     def _changes(self) -> list[Trees]:
         """Return the changes to apply to the worktree, in order."""
-        if self._begun is not None:
-            return [self._begun]
+        if self._begun_trees is not None:
+            return [self._begun_trees]
         if self.is_redo:
-            if self._kept is None:
+            if self._saved_trees is None:
                 raise UnusableError(
                     f"what was taken back of {self.task.id} is not in this repository any more"
                 )
-            return [Trees(self._kept.head, self._kept.base)]
+            return [Trees(self._saved_trees.head, self._saved_trees.base)]
         places = (run.change_in_place or run.landing_pair for run in self.runs)
         pairs = [pair for pair in places if pair is not None]
         return [Trees(pair.head, pair.base) for pair in pairs]
@@ -319,7 +319,7 @@ class _Undo:
         if not plan.edits and not plan.obstacles and self._marked.own.undoing is not None:
             # It was cut off after its commit.
             made = commit_of_run(workspace.repo, mark, self._marked.own.heads.commit)
-            return _Commit() if made is None else _followed(workspace.repo, made)
+            return _Commit() if made is None else _update_index(workspace.repo, made)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
@@ -396,7 +396,7 @@ class _Undo:
             is_redo=self.is_redo,
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
-            dependents=tuple(_ran_after(self.state, self.task, self._marked)),
+            dependents=tuple(_later_dependents(self.state, self.task, self._marked)),
             commit=commit.oid,
             uncommitted=commit.why_not,
             behind=commit.behind,
@@ -404,7 +404,7 @@ class _Undo:
         )
 
 
-def _followed(repo: Repository, commit: str) -> _Commit:
+def _update_index(repo: Repository, commit: str) -> _Commit:
     """Update the index for a commit that an earlier call made, and return that commit."""
     tree, (parent, *_) = commit_parts(repo, commit)
     try:
@@ -414,6 +414,6 @@ def _followed(repo: Repository, commit: str) -> _Commit:
     return _Commit(commit)
 
 
-def _ran_after(state: PlanState, task: Task, run: Run) -> list[TaskId]:
+def _later_dependents(state: PlanState, task: Task, run: Run) -> list[TaskId]:
     """Return the tasks that depend on a task and have run since."""
     return [other.id for other in dependents(state.plan, task.id) if state.history(other.id).since(run)]

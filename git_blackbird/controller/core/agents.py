@@ -161,7 +161,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 
 
 @contextmanager
-def offering(workspace: Workspace, way: ShellLine) -> Iterator[None]:
+def adding_way_out(workspace: Workspace, way: ShellLine) -> Iterator[None]:
     """Add the command that goes on without an agent to the error of one that cannot be started."""
     try:
         yield
@@ -171,22 +171,24 @@ def offering(workspace: Workspace, way: ShellLine) -> Iterator[None]:
         raise
 
 
-def start_without(workspace: Workspace, command: TaskCommand, agent: str) -> TaskCommand:
-    """Return a command that starts an agent, as it starts another than this one."""
+def start_with_other_agent(workspace: Workspace, command: TaskCommand, agent: str) -> TaskCommand:
+    """Return a command with an option for another agent, if it would start ``agent``."""
     return command if workspace.config.agent != agent else command.with_agent()
 
 
-def go_on_without(workspace: Workspace, run: Run) -> str:
+def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
     """Return the command that continues a refused run with another agent."""
     if run.run_type in SOURCES:
-        return review_without(SOURCES[run.run_type])
+        return review_with_other_agent(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
         return task_command("review run", run.task_id).with_agent()
     is_begun = run.status is RunStatus.PAUSED or run.own.resumes is not None
-    return start_without(workspace, restart_command(run.task_id) if is_begun else EXECUTE, run.provider)
+    return start_with_other_agent(
+        workspace, restart_command(run.task_id) if is_begun else EXECUTE, run.provider
+    )
 
 
-def review_without(source: Source) -> ShellLine:
+def review_with_other_agent(source: Source) -> ShellLine:
     """Return the command that gives one of the two reviews of changes to another agent."""
     return ShellLine(
         f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK, Blank(" NAME")

@@ -177,7 +177,7 @@ class Drafts:
         """Return the draft of an answer to a question of a task's latest run, and of that run only."""
         run = self._workspace.store.records.history(task_id).latest
         digest = sha256(f"{question.id}\0{question.prompt}".encode(errors="replace")).hexdigest()
-        return self._open(task_id, f"{_answers_to(run)}{digest[:16]}")
+        return self._open(task_id, f"{_answer_prefix(run)}{digest[:16]}")
 
     def comments(self, run: Run) -> CommentDraft:
         """Return the comments on lines of the change that a decision on a run is about."""
@@ -244,20 +244,20 @@ def write_message(workspace: Workspace, task_id: TaskId) -> str:
     return text
 
 
-def drop_arrived(workspace: Workspace) -> None:
+def drop_recorded_drafts(workspace: Workspace) -> None:
     """Remove drafts that have been recorded, and answers to closed questions.
 
     One that cannot be removed stays.
     """
     for task_id, path in text_drafts(workspace.paths):
         try:
-            if _has_arrived(workspace, task_id, path):
+            if _is_obsolete(workspace, task_id, path):
                 remove_text(path)
         except BlackbirdError:
             continue
 
 
-def _answers_to(run: Run | None) -> str:
+def _answer_prefix(run: Run | None) -> str:
     return _ANSWER if run is None else f"{_ANSWER}{run.id}-"
 
 
@@ -267,11 +267,11 @@ def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
     return any(message in {run.own.said.message, run.decision_feedback} for run in runs)
 
 
-def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
+def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
     if path.name.startswith(_ANSWER):
         latest = workspace.store.records.history(task_id).latest
         is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
-        return not (is_awaited and path.name.startswith(_answers_to(latest)))
+        return not (is_awaited and path.name.startswith(_answer_prefix(latest)))
     if path.name.startswith((_COMMENTS, _REVIEW)):
         runs = workspace.store.records.history(task_id).own
         return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)

@@ -47,9 +47,10 @@ def require_not_elsewhere(workspace: Workspace, task_id: TaskId) -> None:
 def runs_elsewhere(
     workspace: Workspace, task_ids: Collection[TaskId] | None = None
 ) -> Iterator[RunElsewhere]:
-    """Return such runs of these tasks, or of all in the plan; a worktree that cannot be read has none.
+    """Yield the active runs of these tasks, or of the whole plan, in other worktrees.
 
-    Other worktrees are those besides the one whose plan this is, also where a task works in its own.
+    A worktree that cannot be read has none. Other worktrees are those besides the one whose plan this is,
+    also where a task works in its own.
     """
     for top, git_dir in other_worktrees(workspace.home):
         store = Store(Paths(top, git_dir / workspace.repo.private_dir.name), workspace.store.hold)
@@ -58,14 +59,14 @@ def runs_elsewhere(
                 continue
             wanted = workspace.store.plan().tasks if task_ids is None else task_ids
             for task in (one for one in store.plan().tasks.values() if one.id in wanted):
-                run = _at_work(store, task) if task.is_leaf and task.status in _AT_WORK else None
+                run = _active_run(store, task) if task.is_leaf and task.status in _AT_WORK else None
                 if run is not None:
                     yield RunElsewhere(run, str(top))
         except (BlackbirdError, OSError):
             continue
 
 
-def _at_work(store: Store, task: Task) -> Run | None:
+def _active_run(store: Store, task: Task) -> Run | None:
     history = store.records.history(task.id)
     if history.live is not None and is_alive(history.live):
         return history.live

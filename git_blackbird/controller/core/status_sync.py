@@ -124,11 +124,11 @@ def supersede_runs(
     now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).own
     counting = tuple(run for run in own if not run.is_superseded and run.id != by)
     for run in counting:
-        transaction.save_run(_overtaken(run, by, now))
+        transaction.save_run(_superseded_run(run, by, now))
     return counting
 
 
-def _overtaken(run: Run, by: str, now: str) -> Run:
+def _superseded_run(run: Run, by: str, now: str) -> Run:
     marked = run.superseded(now, by)
     if run.decision_state is not DecisionState.PENDING:
         return marked

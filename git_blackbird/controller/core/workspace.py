@@ -74,7 +74,7 @@ class Workspace:
         return replace(self.repo, top=self.paths.state_root, git_dir=self.paths.private.parent)
 
     @property
-    def works_elsewhere(self) -> bool:
+    def is_task_worktree(self) -> bool:
         """Whether ``repo`` is a task's worktree, and not the one that holds the state."""
         return self.repo.git_dir / self.paths.private.name != self.paths.private
 
@@ -93,7 +93,7 @@ class Workspace:
         newest = history.newest
         return self.uses_worktrees or (newest is not None and newest.own.worktree is not None)
 
-    def working_in(self, linked: Repository) -> "Workspace":
+    def in_worktree(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""
         return replace(self, repo=linked)
 

@@ -11,23 +11,23 @@ from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.instructions import (
     Instruction,
     Restart,
-    order_answers,
-    order_changes,
-    order_continue,
+    answers_instruction,
+    changes_instruction,
+    continue_instruction,
 )
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import (
+    adding_way_out,
     find_agent_for_run,
-    offering,
     probe,
     require_reviewer,
-    start_without,
+    start_with_other_agent,
 )
 from git_blackbird.controller.core.guards import UnreadableRecordError, require_readable
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.run_tasks import only_answers
+from git_blackbird.controller.engine.actions.run_tasks import answers_needed_error
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.parent import require_children_done
@@ -90,7 +90,7 @@ def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest)
     The first step raises RequestError when there is nothing to resume.
     """
     workspace.require_settings()
-    scope = _only(request.task_id)
+    scope = _scope_of(request.task_id)
     return Loop(workspace, ui, scope, lambda state: _resume(workspace, state, request))
 
 
@@ -140,10 +140,10 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
             raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}", hint=hint)
         return Restart(task, message)
 
-    return Loop(workspace, ui, _only(task_id), first)
+    return Loop(workspace, ui, _scope_of(task_id), first)
 
 
-def _only(task_id: str) -> CallScope:
+def _scope_of(task_id: str) -> CallScope:
     return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
 
 
@@ -161,13 +161,13 @@ def _resume(
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, state, task.id)
-        return order_changes(run, task, owed, request.message, summary)
+        return changes_instruction(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
         return _answer(task, run, owed, request)
     is_owed = owed.review is not None or bool(owed.select(sent=False))
     if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
-    return order_continue(run, task, owed, request.message)
+    return continue_instruction(run, task, owed, request.message)
 
 
 def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool = False) -> Run:
@@ -183,7 +183,7 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     questions = questions_of(run) if run.status is RunStatus.WAITING_USER and not is_answered else ()
     # A message answers the one question that there is.
     if len(questions) > 1:
-        raise only_answers(task, answer_options(questions).strip())
+        raise answers_needed_error(task, answer_options(questions).strip())
     return run
 
 
@@ -224,7 +224,9 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
     if not request.message:
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
-        with offering(workspace, start_without(workspace, restart_command(task.id), run.provider)):
+        with adding_way_out(
+            workspace, start_with_other_agent(workspace, restart_command(task.id), run.provider)
+        ):
             probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
     return record_decision(workspace, task.id, decision, run.id).state
@@ -247,12 +249,12 @@ def _answer(
     if not given and message is None and known.keys() >= {question.id for question in questions}:
         asked = tuple(known[question.id] for question in questions)
         others = tuple(answer for answer in owed.answers if answer not in asked)
-        return order_answers(run, task, owed._replace(answers=others), asked)
+        return answers_instruction(run, task, owed._replace(answers=others), asked)
     if message is not None and not given and len(questions) == 1:
         given, message = {questions[0].id: message}, None
     if given:
-        order = order_answers(run, task, owed, match_answers(questions, given, parse_answer))
-        return order if message is None else order.with_message(message)
+        instruction = answers_instruction(run, task, owed, match_answers(questions, given, parse_answer))
+        return instruction if message is None else instruction.with_message(message)
     return AskQuestions(task, run, message)
 
 
@@ -271,7 +273,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         if task.is_leaf:
             return reopen_reviews(workspace, task)
         reviewer = require_reviewer(workspace)
-        with offering(workspace, task_command("review run", task.id).with_agent()):
+        with adding_way_out(workspace, task_command("review run", task.id).with_agent()):
             probe(workspace, reviewer)
         return state
 

@@ -81,16 +81,16 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     verdicts = (task for task, run in waiting if run.is_check_due or task in changes)
     plan = derive(state.plan, {}, passing.gate)
     plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *verdicts)}, passing)
-    order = list(_reviewed(state, call, _newly_done(state.plan, plan)))
+    order = list(_gated_parents(state, call, _newly_done(state.plan, plan)))
     progress = PlanProgress(plan)
     continued = tuple(action.task for action in unfinished(state, call))
     for resumed in continued:
-        order += [resumed, *_reviewed(state, call, _finish(progress, resumed))]
+        order += [resumed, *_gated_parents(state, call, _finish(progress, resumed))]
     starts = 0
     while starts != limit and (task := progress.take_ready()) is not None:
         if call.covers(task.id) and not is_stopped(state, task):
             starts += 1
-            order += [task, *_reviewed(state, call, _finish(progress, task))]
+            order += [task, *_gated_parents(state, call, _finish(progress, task))]
     return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued)
 
 
@@ -109,7 +109,7 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
     return None
 
 
-def _reviewed(state: PlanState, call: CallScope, parents: Sequence[Task]) -> Iterator[Task]:
+def _gated_parents(state: PlanState, call: CallScope, parents: Sequence[Task]) -> Iterator[Task]:
     return (parent for parent in parents if state.is_gated and call.covers_parent(state.plan, parent))
 
 

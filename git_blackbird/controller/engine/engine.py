@@ -17,18 +17,18 @@ from git_blackbird.controller.change.commit.approval import warn_uncommitted
 from git_blackbird.controller.change.work.agent_process import OtherMachines, RunContext
 from git_blackbird.controller.change.work.finish import count_as_failure
 from git_blackbird.controller.change.work.instructions import Instruction
-from git_blackbird.controller.change.work.task_run import name_left_out, run_task
+from git_blackbird.controller.change.work.task_run import run_task, warn_left_out
 from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.core.agents import (
+    adding_way_out,
     chosen_agent,
     find_agent_for_run,
     model_of,
-    offering,
     probe,
     require_session_name,
-    review_without,
+    review_with_other_agent,
     reviewer_of,
-    start_without,
+    start_with_other_agent,
 )
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
@@ -137,7 +137,7 @@ class Engine:
         return {source: self._context_of_reviewer(source) for source in Source}
 
     def _context_of_reviewer(self, source: Source) -> RunContext:
-        with offering(self.workspace, review_without(source)):
+        with adding_way_out(self.workspace, review_with_other_agent(source)):
             return self.context_of(reviewer_of(self.workspace, source))
 
     async def run_task(self, instruction: Instruction) -> Stop | None:
@@ -159,7 +159,7 @@ class Engine:
         # A session stays with its agent: without that, only a start in another goes on.
         is_one_of_all = instruction.resumes is None and self.scope.only is None
         way = EXECUTE if is_one_of_all else restart_command(task_id)
-        with offering(self.workspace, start_without(self.workspace, way, agent.name)):
+        with adding_way_out(self.workspace, start_with_other_agent(self.workspace, way, agent.name)):
             context = self._context_of_work(agent)
         await self.require_consent(context)
         if not self.touched:
@@ -170,9 +170,9 @@ class Engine:
             for other in runs_elsewhere(self.workspace, {task_id}):
                 warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
-        await self.finish_beside(task_id)
-        placed = await self.interruptible(run_in_thread(lambda: self._placed(agent, instruction)))
-        run = None if placed is None else await self._run_there(*placed)
+        await self.finish_background_work(task_id)
+        placed = await self.interruptible(run_in_thread(lambda: self._context_at_place(agent, instruction)))
+        run = None if placed is None else await self._run_at_place(*placed)
         if run is None:
             return interrupted_stop(f"before {task_id} was started")
         self.empty_starts.note_end(model_of(agent), run)
@@ -182,11 +182,11 @@ class Engine:
             return None
         return self.stop_after_run(run, instruction.resumes)
 
-    async def _run_there(self, context: RunContext, instruction: Instruction) -> Run | None:
+    async def _run_at_place(self, context: RunContext, instruction: Instruction) -> Run | None:
         """Set up the place of a run and run the agent; None if interrupted before."""
         place, task_id = context.workspace, instruction.task.id
         with contextlib.ExitStack() as held:
-            if place.works_elsewhere and context.elsewhere is None:
+            if place.is_task_worktree and context.elsewhere is None:
                 slot = held.enter_context(self.slots.take(place.repo))
                 log = place.paths.setup_log(task_id)
                 setup = self.set_up(task_id, f"the worktree of {task_id}", place.repo.top, log, slot)
@@ -199,7 +199,7 @@ class Engine:
                 context = replace(context, begins=begins, variables=slot.variables)
             return await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
 
-    def beside(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
+    def run_in_background(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
         """Finish work on a task in the background; each line that it returns is shown.
 
         The task's next run waits for it, and so does the end of the call.
@@ -211,7 +211,7 @@ class Engine:
 
         self._clearing[task_id] = asyncio.ensure_future(finish())
 
-    async def finish_beside(self, *task_ids: TaskId) -> None:
+    async def finish_background_work(self, *task_ids: TaskId) -> None:
         """Wait for the background work of these tasks, or of all."""
         for task_id in task_ids or tuple(self._clearing):
             if task_id in self._clearing:
@@ -231,21 +231,23 @@ class Engine:
             hurry=self.force_stop,
         )
 
-    def _placed(self, agent: Agent, instruction: Instruction) -> tuple[RunContext, Instruction]:
+    def _context_at_place(self, agent: Agent, instruction: Instruction) -> tuple[RunContext, Instruction]:
         """Return the context of a run on a task, at its place, and the note for its agent."""
         resumed, now = instruction.resumes, self.workspace.environment.timestamp()
         since, brought = (None, None) if resumed is None else (based_at(resumed), brought_at(resumed))
         place = open_place(self.workspace, instruction.task.id, instruction.resumes)
-        for text in place.said:
+        for text in place.notices:
             inform(self.ui, text, instruction.task.id)
-        name_left_out(self.ui, self._left_out, place.left_out)
+        warn_left_out(self.ui, self._left_out, place.left_out)
         context = replace(self._context_of_work(agent), workspace=place.workspace)
         context = replace(
             context, worktree_base=place.base, worktree_base_at=brought or now, begins=place.begins
         )
-        if place.workspace.works_elsewhere:
+        if place.workspace.is_task_worktree:
             state, starting = self.workspace.plan_state(), frozenset(self._starting)
-            instruction = instruction.telling_of(other_tasks(state, instruction.task.id, starting, since))
+            instruction = instruction.with_other_tasks(
+                other_tasks(state, instruction.task.id, starting, since)
+            )
         return context, instruction
 
     async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
@@ -329,10 +331,10 @@ class Engine:
             return interrupted_stop(f"before {run.task_id} was started")
         if resumed is not None:
             return agent_refused_stop(self.workspace, run)
-        self.pass_over(run.task_id, SetupError(run.error or "", hint=run.own.way_out))
+        self.skip_task(run.task_id, SetupError(run.error or "", hint=run.own.way_out))
         return None
 
-    def pass_over(self, task_id: TaskId, error: SetupError) -> None:
+    def skip_task(self, task_id: TaskId, error: SetupError) -> None:
         """Skip a task whose set-up failed for the rest of this call."""
         self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
         self.not_set_up[task_id] = error

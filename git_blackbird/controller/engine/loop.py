@@ -8,11 +8,11 @@ from functools import partial
 from typing import Protocol, assert_never
 
 from git_blackbird import trace
-from git_blackbird.controller.change.land.turns import waits_for
+from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.change.work.agent_process import OtherMachines, sweep_scratch_dirs
 from git_blackbird.controller.change.work.instructions import Instruction, Restart
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
-from git_blackbird.controller.core.drafts import drop_arrived
+from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -31,7 +31,7 @@ from git_blackbird.controller.engine.actions.run_tasks import (
 )
 from git_blackbird.controller.engine.actions.undo import finish_undo
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.recovery import look_again, recover, require_decided, require_planned
+from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     NotAgreedError,
@@ -78,7 +78,7 @@ FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanSta
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
 
 
-_Look = Callable[[Workspace, UserInterface, CallScope], PlanState]
+_ReadState = Callable[[Workspace, UserInterface, CallScope], PlanState]
 
 
 class Machines(OtherMachines, Protocol):
@@ -145,25 +145,25 @@ class Loop:
 
     async def _run(self) -> Stop:
         workspace, engine = self._workspace, self._engine
-        drop_arrived(workspace)
+        drop_recorded_drafts(workspace)
         try:
             stop = await self._turn(recover, self._begin)
             while stop is None:
-                stop = await self._turn(look_again, self._next)
+                stop = await self._turn(scan, self._next)
             if stop.reason is not StopReason.INTERRUPTED:
-                stop = self._judged(stop)
+                stop = self._with_charges(stop)
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
         finally:
-            await engine.finish_beside()
-            drop_arrived(workspace)
+            await engine.finish_background_work()
+            drop_recorded_drafts(workspace)
         state = workspace.plan_state()
         notify_waiting(workspace, engine.ui, state, engine.scope, stop)
         stop = stop.with_options(workspace.call_options)
         engine.ui.end(stop, state)
         return stop
 
-    def _judged(self, stop: Stop) -> Stop:
+    def _with_charges(self, stop: Stop) -> Stop:
         """Charge starts without work to agents or tasks; return the stop whose exit code comes first."""
         engine = self._engine
         engine.charge_failures()
@@ -175,11 +175,13 @@ class Loop:
                 warn(engine.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
         return replace(first, blocked=stop.blocked)
 
-    async def _turn(self, look: _Look, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
+    async def _turn(
+        self, read_state: _ReadState, act: Callable[[PlanState], Awaitable[Stop | None]]
+    ) -> Stop | None:
         engine = self._engine
         state = None
         if not engine.is_interrupted:
-            work = run_in_thread(lambda: look(self._workspace, engine.ui, engine.scope))
+            work = run_in_thread(lambda: read_state(self._workspace, engine.ui, engine.scope))
             state = await engine.interruptible(work)
         return interrupted_stop() if state is None else await act(state)
 
@@ -190,10 +192,10 @@ class Loop:
         require_reviewers(self._workspace, state, engine.scope)
         while (half := self._half_written(state)) is not None:
             stop = await perform(engine, *half)
-            looked = None if stop is not None else await self._look(engine.scope)
-            if looked is None:
+            scanned = None if stop is not None else await self._scan(engine.scope)
+            if scanned is None:
                 return stop or interrupted_stop()
-            state = looked
+            state = scanned
         if not state.begun:
             # Left by a call that was killed once all was recorded.
             Journal(self._workspace.repo, "").end()
@@ -216,7 +218,7 @@ class Loop:
         Raises RequestError for a task that has left the plan.
         """
         require_planned(state)
-        action, state = self._holding(state, self._engine.scope)
+        action, state = self._confirmed_action(state, self._engine.scope)
         is_half = isinstance(action, FinishUndo | LandChange) and is_half_written(action.run)
         return (action, state) if is_half else None
 
@@ -224,14 +226,14 @@ class Loop:
         if self._engine.is_interrupted:
             return interrupted_stop()
         if self._workspace.config.execution.jobs > 1:
-            return await Scheduler(self._engine, self._choose, perform, self._look).run(state)
+            return await Scheduler(self._engine, self._choose, perform, self._scan).run(state)
         action, state = self._choose(state, self._engine.scope)
         if isinstance(action, ParentReviewRequired | Idle) and (stops := self._engine.charge_failures()):
             return next(filter(None, stops), None)
         return await perform(self._engine, action, state)
 
-    async def _look(self, scope: CallScope) -> PlanState | None:
-        work = run_in_thread(lambda: look_again(self._workspace, self._engine.ui, scope))
+    async def _scan(self, scope: CallScope) -> PlanState | None:
+        work = run_in_thread(lambda: scan(self._workspace, self._engine.ui, scope))
         return await self._engine.interruptible(work)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
@@ -243,20 +245,20 @@ class Loop:
         scope = replace(scope, busy=scope.busy | starts.held)
         if starts.stopped and model_of(chosen_agent(self._workspace)) in starts.stopped:
             scope = replace(scope, starts_left=0)
-        action, state = first = self._holding(state, scope)
-        while isinstance(action, LandChange) and waits_for(self._workspace, state, action.run) is not None:
+        action, state = first = self._confirmed_action(state, scope)
+        while isinstance(action, LandChange) and next_to_land(self._workspace, state, action.run) is not None:
             scope = replace(scope, busy=scope.busy | {action.task.id})
-            action, state = self._holding(state, scope)
-        is_over = not scope.keeps_turns and self._is_left_to_people(action)
+            action, state = self._confirmed_action(state, scope)
+        is_over = not scope.keeps_turns and self._needs_person(action)
         return first if is_over and isinstance(first[0], LandChange) else (action, state)
 
-    def _is_left_to_people(self, action: NextAction) -> bool:
+    def _needs_person(self, action: NextAction) -> bool:
         """Whether only a person can go on; with several jobs, people are asked beside other work."""
         is_asked = isinstance(action, PendingDecision | AskQuestions | AskPaused)
         is_last = isinstance(action, Idle | ParentReviewRequired)
         return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
 
-    def _holding(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
+    def _confirmed_action(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action, confirmed with every record of its task, and the state with these.
 
         An action of an agent that refuses every task is left out.

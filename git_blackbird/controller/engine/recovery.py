@@ -11,9 +11,9 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.change.commit.approval import recover_approval
 from git_blackbird.controller.change.work.agent_process import (
-    keep_left_logs,
     log_bytes,
     log_paths,
+    publish_leftover_logs,
     remove_litter,
 )
 from git_blackbird.controller.change.work.finish import (
@@ -23,7 +23,12 @@ from git_blackbird.controller.change.work.finish import (
     snapshot_and_summarize,
     tail_of,
 )
-from git_blackbird.controller.change.work.guard import forget_config, settle_plan, stale_texts, stop_tracking
+from git_blackbird.controller.change.work.guard import (
+    drop_stale_plan_backup,
+    remove_stored_config,
+    stale_texts,
+    stop_tracking,
+)
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.change.work.task_run import require_recorded
@@ -62,20 +67,19 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
         histories = workspace.store.records.histories()
         for run in _lost_runs(workspace, histories.open, scope):
             _close_lost(workspace, ui, run, scope)
-        state = look_again(workspace, ui, scope)
+        state = scan(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
         gc.freeze()
     return state
 
 
-def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
-    """Repeat the light part of a recovery: sweep, derive statuses, return the state.
+def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState:
+    """Do the light part of a recovery: sweep, derive statuses, return the state.
 
-    The records are read once. If one shows an agent at work that this call did not start, whoever wrote it,
-    recover.
+    The records are read once. If one shows an agent at work that this call did not start, recover.
     """
     if not scope.busy:
-        _settle(workspace)
+        _discard_leftovers(workspace)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
@@ -100,14 +104,14 @@ def look_again(workspace: Workspace, ui: UserInterface, scope: CallScope) -> Pla
     return settled.state
 
 
-def _settle(workspace: Workspace) -> None:
+def _discard_leftovers(workspace: Workspace) -> None:
     """Discard leftovers of finished runs; no agent may be at work."""
     stop_tracking(workspace)
-    forget_config(workspace)
-    keep_left_logs(workspace)
+    remove_stored_config(workspace)
+    publish_leftover_logs(workspace)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
-            settle_plan(transaction)
+            drop_stale_plan_backup(transaction)
 
 
 def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:

@@ -14,8 +14,8 @@ from git_blackbird.controller.engine.stops import (
     NotAgreedError,
     interrupted_stop,
     joined_steps,
-    left_stop,
     not_started_stop,
+    open_items_stop,
 )
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
@@ -42,7 +42,7 @@ from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 Perform = Callable[[Engine, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
 Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
-Look = Callable[[CallScope], Awaitable[PlanState | None]]
+Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
 _AgentPlace = tuple[str, str | None]
 
@@ -70,11 +70,11 @@ class Scheduler:
     A task has one action at a time. A decision that nobody is here to take is left open, and others go on.
     """
 
-    def __init__(self, engine: Engine, choose: Choose, perform: Perform, look: Look) -> None:
+    def __init__(self, engine: Engine, choose: Choose, perform: Perform, scan: Scan) -> None:
         self._engine = engine
         self._choose = choose
         self._perform = perform
-        self._look = look
+        self._scan = scan
         self._jobs: dict[asyncio.Task[Stop | None], _Job] = {}
         self._left: dict[TaskId, Stop] = {}
         self._faults: dict[TaskId, BlackbirdError] = {}
@@ -95,7 +95,7 @@ class Scheduler:
                     await self._wait()
                 self._collect()
                 # After an interrupt the state is read once all have ended.
-                state = await self._look(replace(self._engine.scope, busy=self._busy)) or state
+                state = await self._scan(replace(self._engine.scope, busy=self._busy)) or state
         finally:
             # An unexpected error: pause the running agents.
             for job in self._jobs:
@@ -127,7 +127,7 @@ class Scheduler:
             action, state = self._choose(state, self._scope(state, waiting))
             if isinstance(action, Idle | ParentReviewRequired):
                 return action
-            task_id, holds, agent = action.task.id, _holds(action), self._agent_of(action)
+            task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
             models = models_of(self._engine.workspace, action)
             if not self._has_room(holds) or agent in self._gone or not self._may_begin(models):
                 waiting |= {task_id}
@@ -183,9 +183,9 @@ class Scheduler:
                 self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
                 continue
             if stop is not None:
-                self._take(stop, job)
+                self._note_stop(stop, job)
 
-    def _take(self, stop: Stop, job: _Job) -> None:
+    def _note_stop(self, stop: Stop, job: _Job) -> None:
         engine = self._engine
         if stop.reason in _OPEN:
             self._left[job.task_id] = stop
@@ -209,7 +209,7 @@ class Scheduler:
         if self._engine.is_interrupted and not stops:
             stops.append(interrupted_stop())
         if self._left:
-            stops.append(left_stop(list(self._left.values())))
+            stops.append(open_items_stop(list(self._left.values())))
         ending = None if last is None else await self._perform(self._engine, last, state)
         if ending is not None:
             stops.append(ending)
@@ -218,7 +218,7 @@ class Scheduler:
         return replace(first, next_steps=tuple(joined_steps(steps, self._engine.scope.only)))
 
 
-def _holds(action: NextAction) -> frozenset[str]:
+def _resources_of(action: NextAction) -> frozenset[str]:
     match action:
         case PendingDecision() | AskQuestions() | AskPaused():
             return frozenset({_PERSON})

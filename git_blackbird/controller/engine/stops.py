@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
-from git_blackbird.controller.core.agents import go_on_without
+from git_blackbird.controller.core.agents import continue_with_other_agent
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -86,7 +86,7 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     """Return the stop where an agent refused to work, with commands for when it works again and till then."""
     paused = run.status is RunStatus.PAUSED
     state = "is paused" if paused else "is unchanged and can be run again"
-    again = go_on_command(run) if paused else _again(workspace, run)
+    again = go_on_command(run) if paused else _retry_command(workspace, run)
     # The whole reason was shown at the end of the run.
     why = clean_line(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
@@ -94,12 +94,12 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{subject}{why}; {run.task_id} {state}",
-        tuple(filter(None, (run.own.way_out, again, go_on_without(workspace, run)))),
+        tuple(filter(None, (run.own.way_out, again, continue_with_other_agent(workspace, run)))),
         run.task_id,
     )
 
 
-def _again(workspace: Workspace, run: Run) -> str:
+def _retry_command(workspace: Workspace, run: Run) -> str:
     """Return the command that repeats a refused start."""
     before = workspace.store.records.history(run.task_id).latest
     if run.run_type is not RunType.EXECUTE or before is None:
@@ -117,7 +117,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
         StopReason.AGENT_UNAVAILABLE,
         f"{run.provider} refuses every task: {clean_line(run.error or 'it said nothing', 200)};"
         f" {names} are unchanged and can be run again",
-        (run.own.way_out or shows, EXECUTE, go_on_without(workspace, run)),
+        (run.own.way_out or shows, EXECUTE, continue_with_other_agent(workspace, run)),
         run.task_id,
     )
 
@@ -127,7 +127,7 @@ def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = 
     return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
 
 
-def left_stop(stops: Sequence[Stop]) -> Stop:
+def open_items_stop(stops: Sequence[Stop]) -> Stop:
     """Return the stop where several decisions or questions were left open."""
     if len(stops) == 1:
         return stops[0]
@@ -139,11 +139,11 @@ def left_stop(stops: Sequence[Stop]) -> Stop:
         else next(iter(stop.next_steps), "")
         for stop in stops
     )
-    return Stop(first.reason, "; ".join(_left_texts(stops)), steps, first.task_id)
+    return Stop(first.reason, "; ".join(_open_texts(stops)), steps, first.task_id)
 
 
-def _left_texts(stops: Sequence[Stop]) -> Iterator[str]:
-    """Yield one text for all decisions, and those of the others."""
+def _open_texts(stops: Sequence[Stop]) -> Iterator[str]:
+    """Yield one text for all decisions, and the texts of the other stops."""
     due = [stop for stop in stops if stop.reason is StopReason.DECISION_REQUIRED]
     if len(due) > 1:
         yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"

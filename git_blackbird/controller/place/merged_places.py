@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.snapshots import look_at
+from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
@@ -33,7 +33,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     paths = frozenset[bytes]().union(*(trees.changed_paths(tree, merge.tree) for tree in known))
     expected = take_signatures(linked, paths)
     sides = [Trees(tree, merge.tree) for tree in known]
-    now, unknown = look_at(workspace.working_in(linked), sides, expected, change.head)
+    now, unknown = snapshot_with_ignored(workspace.in_worktree(linked), sides, expected, change.head)
     untouched = [
         path
         for path in expected.keys() - unknown.keys()
@@ -48,7 +48,7 @@ def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -
     return run
 
 
-def merge_in(run: Run, linked: Repository) -> Trees | None:
+def merge_in_worktree(run: Run, linked: Repository) -> Trees | None:
     """Return the merge that the worktree of a run was brought to, with its base; None without one."""
     brought = run.brought
     return brought.merge if brought is not None and base_tree(linked) == brought.merge.base else None

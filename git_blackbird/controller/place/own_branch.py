@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.snapshots import OwnChange, some_paths
+from git_blackbird.controller.place.snapshots import OwnChange, first_paths
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, read_commit_trees
@@ -19,7 +19,7 @@ from git_blackbird.model.run.summary import Summary, SwitchedBranch, Trees
 _SECOND = 1_000_000_000
 
 
-def own_change_elsewhere(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
+def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
     """Return the change of a run in its task's worktree: everything done there is the task's own.
 
     Where its agent went to another branch, that is what was done on it. Raises UnusableError.
@@ -30,14 +30,14 @@ def own_change_elsewhere(workspace: Workspace, run: Run, pair: Trees) -> OwnChan
     history = workspace.store.records.history(run.task_id)
     since, began_with = _fork_point(repo, history, run, base), read_commit_trees(repo, base, HIDDEN)
     if since == base:
-        took_back = some_paths(_taken_back(repo, began_with, pair.head))
+        took_back = first_paths(_reverted_edits(repo, began_with, pair.head))
         begins, beside = began_with.tree, Summary(takes_back=took_back)
     else:
         begins = began_with.tree if since is None else read_commit_trees(repo, since, HIDDEN).tree
         (merge,) = merge_trees(repo, begins, [(began_with.tree, pair.head)])
-        unmerged = some_paths(merge.conflicts)
+        unmerged = first_paths(merge.conflicts)
         beside = Summary(switched=SwitchedBranch(branch=head(repo).branch, since=since, unmerged=unmerged))
-    if _since(beside) == _since(_summary_before(history, run)):
+    if _fork_commit(beside) == _fork_commit(_summary_before(history, run)):
         return OwnChange(pair, beside, run.worktree_base)
     return OwnChange(Trees(begins, pair.head), beside, begins)
 
@@ -48,7 +48,7 @@ def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str 
     return find_fork_point(repo, base, began // _SECOND)
 
 
-def _taken_back(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:
+def _reverted_edits(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:
     """Return the paths whose uncommitted edits were taken back to the user's commit."""
     trees = TreeStore(repo)
     in_no_commit, changed = trees.changed_paths(*began), {*trees.changed_paths(began.before, head_tree)}
@@ -60,5 +60,5 @@ def _summary_before(history: History, run: Run) -> Summary | None:
     return None if resumed is None else resumed.review_summary
 
 
-def _since(summary: Summary | None) -> str | None:
+def _fork_commit(summary: Summary | None) -> str | None:
     return None if summary is None or summary.switched is None else summary.switched.since

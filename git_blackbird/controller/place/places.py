@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.place.slots import stop_cut_off
-from git_blackbird.controller.place.worktrees import forget, release, take_whole, worktrees_folder
+from git_blackbird.controller.place.slots import stop_interrupted_setup
+from git_blackbird.controller.place.worktrees import prune_worktree, release, take_whole, worktrees_folder
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.linked import (
@@ -94,12 +94,12 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     """
     workspace.environment.forbid_agents("remove worktrees")
     if dry_run:
-        lost = [Pruned(place, None) for _, place in _lost(workspace)]
+        lost = [Pruned(place, None) for _, place in _lost_places(workspace)]
         there = _places(workspace)
-        return lost + [Pruned(place, _why_kept(workspace, linked, place)) for linked, place in there]
+        return lost + [Pruned(place, _removal_obstacle(workspace, linked, place)) for linked, place in there]
     with hold_controller(workspace, "worktrees prune"):
         mend_half_made(workspace.repo, worktrees_folder(workspace))
-        lost = [_forget(workspace, linked, place) for linked, place in list(_lost(workspace))]
+        lost = [_prune_lost(workspace, linked, place) for linked, place in list(_lost_places(workspace))]
         return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
 
@@ -110,8 +110,8 @@ def remove_landed(workspace: Workspace) -> None:
     half made are known then. Raises UnusableError.
     """
     mend_half_made(workspace.repo, worktrees_folder(workspace))
-    for linked, place in list(_lost(workspace)):
-        _forget(workspace, linked, place)
+    for linked, place in list(_lost_places(workspace)):
+        _prune_lost(workspace, linked, place)
     for each in list(task_worktrees(workspace.repo)):
         history = workspace.store.records.history(TaskId(each.task_id))
         if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
@@ -119,27 +119,27 @@ def remove_landed(workspace: Workspace) -> None:
                 release(workspace, each.repo)
 
 
-def _lost(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
-    """Return the worktrees that are done with whose folders somebody removed."""
-    for linked, place in _described(workspace, lost_worktrees(workspace.repo)):
+def _lost_places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
+    """Yield the finished tasks' worktrees whose folders somebody removed."""
+    for linked, place in _with_states(workspace, lost_worktrees(workspace.repo)):
         if place.state in _DONE_WITH:
             yield linked, place
 
 
-def _forget(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
+def _prune_lost(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
     """Make git forget a worktree whose folder is gone; return why not if that fails."""
     try:
-        forget(workspace, linked)
+        prune_worktree(workspace, linked)
     except BlackbirdError as error:
         return Pruned(place, error.line)
     return Pruned(place, None)
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
-    return _described(workspace, task_worktrees(workspace.repo))
+    return _with_states(workspace, task_worktrees(workspace.repo))
 
 
-def _described(
+def _with_states(
     workspace: Workspace, worktrees: Iterable[TaskWorktree]
 ) -> Iterator[tuple[Repository, PlaceOfTask]]:
     tasks = workspace.store.plan().tasks
@@ -176,13 +176,13 @@ def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceSt
     return first or _OF_STATUS.get(run.status, PlaceState.LANDING)
 
 
-def _why_needed(place: PlaceOfTask) -> str | None:
+def _unfinished_text(place: PlaceOfTask) -> str | None:
     return None if place.state in _DONE_WITH else place.state.words
 
 
-def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
+def _removal_obstacle(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
     """Return why a worktree would stay; None for one that would be removed."""
-    if (reason := _why_needed(place)) is None:
+    if (reason := _unfinished_text(place)) is None:
         try:
             take_whole(workspace, linked)
         except BlackbirdError as error:
@@ -192,10 +192,10 @@ def _why_kept(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> s
 
 def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
     """Remove a finished worktree; return why if it stays."""
-    if (reason := _why_needed(place)) is not None:
+    if (reason := _unfinished_text(place)) is not None:
         return Pruned(place, reason)
     try:
-        stop_cut_off(linked)
+        stop_interrupted_setup(linked)
         return Pruned(place, None, release(workspace, linked))
     except BlackbirdError as error:
         return Pruned(place, error.line)

@@ -98,7 +98,7 @@ def save_slot(linked: Repository, slot: Slot) -> None:
     write_private(linked.private_dir / _NAME, f"{slot.number} {slot.port}\n".encode())
 
 
-def stop_cut_off(linked: Repository) -> None:
+def stop_interrupted_setup(linked: Repository) -> None:
     """Stop the processes that an interrupted set-up of a worktree left."""
     if load_slot(linked) is None:
         signals.kill_orphans({}, setup_mark(linked), grace_seconds=0)

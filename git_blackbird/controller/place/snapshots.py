@@ -42,17 +42,17 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     return take_snapshot(workspace.repo, limits=limits_of(workspace), hidden=HIDDEN, since=since)
 
 
-def look_at(
+def snapshot_with_ignored(
     workspace: Workspace, changes: Sequence[Trees], expected: Mapping[bytes, Signature], since: str
 ) -> Present:
-    """Take a snapshot that changes are merged with: it also has ignored files in the places of their paths.
+    """Take a snapshot that also has the ignored files at the paths of these changes, to merge them with.
 
     ``expected`` was taken before. Raises as ``snapshot`` does, GitError.
     """
     return add_ignored(workspace.repo, snapshot(workspace, since), changes, expected)
 
 
-def know_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
+def snapshot_of_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
     """Return the snapshot of a worktree just made from ``tree``; None if one has to be taken."""
     try:
         return know_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
@@ -115,7 +115,7 @@ def _in_history(workspace: Workspace, run: Run, others: Sequence[tuple[HeadMove,
     return found[::-1]
 
 
-def some_paths(paths: Iterable[bytes]) -> tuple[str, ...]:
+def first_paths(paths: Iterable[bytes]) -> tuple[str, ...]:
     """Return the first of these paths as text."""
     return tuple(path.decode(errors="replace") for path in itertools.islice(paths, _MAX_PATHS))
 
@@ -126,7 +126,7 @@ def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[
         old=move.old,
         new=move.new,
         text=move.message,
-        paths=some_paths(both),
+        paths=first_paths(both),
         in_change=mover is Mover.UNKNOWN,
     )
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.merged_places import merge_in
+from git_blackbird.controller.place.merged_places import merge_in_worktree
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.worktree.changes import changed_paths
@@ -30,7 +30,7 @@ def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     if change is None or place is None:
         return None
     tree = snapshot(place, since=run.head_tree).tree
-    merged = merge_in(run, place.repo)
+    merged = merge_in_worktree(run, place.repo)
     if merged is None:
         if tree in {run.head_tree, change.head} or run.worktree_base is None or run.head_tree is None:
             return None

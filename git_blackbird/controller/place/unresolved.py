@@ -33,7 +33,7 @@ def unresolved_paths(
     it is there. With ``only`` those at these paths and below them; a name of git's own may be among them.
     Raises UnusableError, GitError.
     """
-    left = {*left_markers(workspace.repo, change), *_as_git_left_them(workspace, run, change, set(only))}
+    left = {*left_markers(workspace.repo, change), *_untouched_conflicts(workspace, run, change, set(only))}
     return tuple(path for path in sorted(left) if not only or is_below(path, only))
 
 
@@ -45,7 +45,7 @@ def unresolved_text(paths: Iterable[bytes]) -> str | None:
 
 def is_conflict_shown(workspace: Workspace, run: Run, change: Trees | None) -> bool:
     """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
-    last, place = _last_brought(workspace, run), place_of(workspace, run)
+    last, place = _last_merge(workspace, run), place_of(workspace, run)
     if last is None or place is None or base_tree(place.repo) != last.brought.merge.base:
         return False
     return last.brought.change == change and bool(last.merge.conflicts)
@@ -56,8 +56,8 @@ def is_below(path: bytes, names: Iterable[str]) -> bool:
     return any(name == "." or (path + b"/").startswith(os.fsencode(name) + b"/") for name in names)
 
 
-def _as_git_left_them(workspace: Workspace, run: Run, change: Trees, named: set[str]) -> Iterator[bytes]:
-    last = _last_brought(workspace, run)
+def _untouched_conflicts(workspace: Workspace, run: Run, change: Trees, named: set[str]) -> Iterator[bytes]:
+    last = _last_merge(workspace, run)
     if last is None or last.brought.change == change or not last.merge.conflicts:
         return
     trees, place = TreeStore(workspace.repo), place_of(workspace, run)
@@ -73,7 +73,7 @@ def _as_git_left_them(workspace: Workspace, run: Run, change: Trees, named: set[
             yield path
 
 
-def _last_brought(workspace: Workspace, run: Run) -> _Conflicts | None:
+def _last_merge(workspace: Workspace, run: Run) -> _Conflicts | None:
     runs = Change.of(workspace.store.records.history(run.task_id)).runs
     brought = next((one.brought for one in reversed(runs) if one.brought is not None), None)
     if brought is None:

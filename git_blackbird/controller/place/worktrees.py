@@ -10,9 +10,9 @@ from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.merged_places import base_commit, bring_merge, merge_in
-from git_blackbird.controller.place.slots import stop_cut_off
-from git_blackbird.controller.place.snapshots import know_new_worktree, limits_of, snapshot
+from git_blackbird.controller.place.merged_places import base_commit, bring_merge, merge_in_worktree
+from git_blackbird.controller.place.slots import stop_interrupted_setup
+from git_blackbird.controller.place.snapshots import limits_of, snapshot, snapshot_of_new_worktree
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
@@ -59,14 +59,14 @@ class Place:
 
     ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
     ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are paths of the user's
-    worktree that a new one does not have; ``said`` is what people are to be told of the place.
+    worktree that a new one does not have; ``notices`` is what people are to be told of the place.
     """
 
     workspace: Workspace
     base: str | None = None
     begins: Snapshot | None = None
     left_out: tuple[SkippedPath, ...] = ()
-    said: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def place_of(workspace: Workspace, run: Run) -> Workspace | None:
@@ -74,7 +74,7 @@ def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     if run.own.worktree is None:
         return workspace
     found = find_task_worktree(workspace.repo, run.task_id)
-    return None if found is None else workspace.working_in(found.repo)
+    return None if found is None else workspace.in_worktree(found.repo)
 
 
 def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
@@ -108,7 +108,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
         return Place(workspace)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
-    return _make(workspace, task_id, folder, _give_up(workspace, task_id))
+    return _make(workspace, task_id, folder, _release_old(workspace, task_id))
 
 
 def reopen_place(workspace: Workspace, run: Run) -> Workspace:
@@ -116,23 +116,23 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
 
     Raises RequestError, GitError.
     """
-    linked, _ = _at_its_place(workspace, run)
-    return workspace.working_in(linked)
+    linked, _ = _worktree_in_place(workspace, run)
+    return workspace.in_worktree(linked)
 
 
 def _reopen(workspace: Workspace, run: Run) -> Place:
     if not run.has_landed:
-        linked, said = _at_its_place(workspace, run)
+        linked, notices = _worktree_in_place(workspace, run)
         if run.own.decision.by is Requester.LANDING and run.brought is not None:
             run = bring_merge(workspace, run, linked, run.brought.merge.base)
-        merged = merge_in(run, linked)
+        merged = merge_in_worktree(run, linked)
         base = run.worktree_base if merged is None else merged.base
-        return Place(workspace.working_in(linked), base, said=said)
+        return Place(workspace.in_worktree(linked), base, notices=notices)
     folder = folder_for(workspace, run.task_id)
-    return _make(workspace, run.task_id, folder, _give_up(workspace, run.task_id))
+    return _make(workspace, run.task_id, folder, _release_old(workspace, run.task_id))
 
 
-def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
+def _worktree_in_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
     """Return the worktree of a task at the path that its session expects, and notices."""
     found = find_task_worktree(workspace.repo, run.task_id)
     if found is not None and is_cut_off(found.repo):
@@ -152,14 +152,14 @@ def _at_its_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str
     return back, (f"the worktree of {run.task_id} is back at {folder}, where its session looks for it",)
 
 
-def _give_up(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
+def _release_old(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
     """Remove the worktree of a task that starts again or whose change has landed, if there is one.
 
     Return notices about it.
     """
     found = find_task_worktree(workspace.repo, task_id)
     if found is not None:
-        stop_cut_off(found.repo)
+        stop_interrupted_setup(found.repo)
         if (kept := release(workspace, found.repo)) is not None:
             return (kept_text(task_id, kept),)
     return ()
@@ -172,7 +172,7 @@ def kept_text(task_id: str, kept: str) -> str:
     return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
 
 
-def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, ...]) -> Place:
+def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[str, ...]) -> Place:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
@@ -186,9 +186,11 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, said: tuple[str, 
         begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
         failed = populate(workspace.repo, linked)
         checkout_ended(linked)
-        place = workspace.working_in(linked)
-        begins = know_new_worktree(place, taken.tree)
-    return Place(place, begins=begins, left_out=taken.left_out, said=(*said, *_empty_texts(task_id, failed)))
+        place = workspace.in_worktree(linked)
+        begins = snapshot_of_new_worktree(place, taken.tree)
+    return Place(
+        place, begins=begins, left_out=taken.left_out, notices=(*notices, *_empty_texts(task_id, failed))
+    )
 
 
 def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
@@ -200,7 +202,7 @@ def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
     """Add the worktree of a task, and forget earlier ones whose folders are gone."""
     for lost in lost_worktrees(workspace.repo):
         if lost.task_id == task_id:
-            forget(workspace, lost.repo)
+            prune_worktree(workspace, lost.repo)
     return add_task_worktree(workspace.repo, task_id, folder)
 
 
@@ -261,7 +263,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     owner = owner_of(linked)
     runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
     known = set[str | None]().union(*(_known_trees(run) for run in runs))
-    is_edited = taken.tree not in known and not _is_begun(linked, taken.tree, known)
+    is_edited = taken.tree not in known and not _is_incomplete_checkout(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_pair(workspace.repo, "worktrees", name, Trees(taken.tree, taken.tree))
@@ -278,7 +280,7 @@ def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
     return name
 
 
-def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
+def _is_incomplete_checkout(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
     """Whether a tree is an incomplete checkout, with nothing beside it but parts of known trees."""
     if not is_cut_off(linked):
         return False
@@ -290,7 +292,7 @@ def _is_begun(linked: Repository, tree: str, known: Collection[str | None]) -> b
     )
 
 
-def forget(workspace: Workspace, lost: Repository) -> None:
+def prune_worktree(workspace: Workspace, lost: Repository) -> None:
     """Make git forget a task's worktree whose folder is gone, once its commits are kept.
 
     Raises RequestError where it cannot be kept, GitError.
@@ -324,15 +326,15 @@ def bring_submodules(workspace: Workspace, run: Run) -> None:
 
 
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
-    """Return a snapshot that has every file of a task's worktree but those of submodules, which have theirs.
+    """Return a snapshot with every file of a task's worktree; submodules have commits for theirs.
 
-    Raises RequestError where it has not, what is in submodules cannot be kept, or somebody locked it,
-    SnapshotError.
+    Raises RequestError if it lacks a file, if submodules have what cannot be kept, or if somebody locked the
+    worktree; SnapshotError.
     """
     if is_locked(linked):
         unlock = f"git worktree unlock {shell_word(str(linked.top))}"
         raise RequestError(f"{linked.top} stays: it is locked", hint=f"`{unlock}`, {PRUNE_AFTERWARDS}")
-    taken = snapshot(workspace.working_in(linked))
+    taken = snapshot(workspace.in_worktree(linked))
     if taken.left_out:
         names = ", ".join(skipped.path for skipped in taken.left_out[:5])
         raise RequestError(

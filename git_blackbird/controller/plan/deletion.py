@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from git_blackbird.controller.core.guards import require_not_busy, require_whole
 from git_blackbird.controller.core.status_sync import supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.plan.edit import followed_in, save_change
+from git_blackbird.controller.plan.edit import changed_statuses, save_change
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.next_steps import decide_run_command
@@ -134,7 +134,7 @@ class _Deletion:
         after = self._changed(is_kept=True)
         for task_id in self._doomed:
             self._transaction.drop_feedback(task_id)
-        return replace(result, followed=followed_in(self._before, after))
+        return replace(result, followed=changed_statuses(self._before, after))
 
     def _changed(self, *, is_kept: bool) -> Plan:
         return save_change(
@@ -157,6 +157,6 @@ class _Deletion:
             tuple(sorted({one for others in self._dependents.values() for one in others})),
             {gone: ids for gone, ids in runs.items() if ids},
             tuple(run.id for run in pending if run is not None),
-            followed_in(self._before, after),
+            changed_statuses(self._before, after),
             is_dry_run,
         )

@@ -256,7 +256,7 @@ def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task],
         require_not_busy(workspace, task)
         require_not_busy_task(workspace, before, place.parent)
         after = save_change(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
-        followed = followed_in(before, after)
+        followed = changed_statuses(before, after)
         reopened = [before.tasks[below] for below in followed if before.tasks[below].status == Status.DONE]
         ran_after = {
             dependent.id for task_id in reopened for dependent in started_dependents(before, task_id)
@@ -320,8 +320,8 @@ def save_change(
     return after
 
 
-def followed_in(before: Plan, after: Plan) -> dict[TaskId, Status]:
-    """Return the tasks whose status a change took along, and what it is."""
+def changed_statuses(before: Plan, after: Plan) -> dict[TaskId, Status]:
+    """Return the tasks whose status differs between two plans, with the new status."""
     return {
         task_id: task.status
         for task_id, task in sorted(after.tasks.items())

@@ -125,7 +125,7 @@ class EditSession:
             try:
                 result = self._take(text)
             except RequestError as fault:
-                self._offer = _offered_again(_about(self._task), self._offer, text, fault)
+                self._offer = _next_offer(_about(self._task), self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
                 save_base(
                     self._workspace.paths, self._draft, render_form(_about(self._task), self._offer.base)
@@ -152,11 +152,13 @@ class EditSession:
                 f"there was a problem with the editor '{self._editor}' (exit status {code})",
                 hint="nothing was changed\n`git config core.editor EDITOR` chooses another",
             )
-            raise self._left(error, worthless=untouched and self._offer.is_new)
+            raise self._kept_draft_error(error, worthless=untouched and self._offer.is_new)
         if text is None:
             raise RequestError("the editor left no file behind", hint="nothing was changed")
         if is_blank(text):
-            raise self._left(RequestError("the form is empty: nothing was changed"), worthless=True)
+            raise self._kept_draft_error(
+                RequestError("the form is empty: nothing was changed"), worthless=True
+            )
         fault = self._offer.fault
         if untouched and fault is not None and not isinstance(fault, FieldConflictError):
             raise _with_draft_hint(fault, self._draft)
@@ -167,7 +169,7 @@ class EditSession:
         mine = base if text == self._offer.text and self._offer.is_new else parse_form(text, base)
         return edit_task(self._workspace, self._task.id, lambda now: merge_fields(base, mine, now))
 
-    def _left(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
+    def _kept_draft_error(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
         if worthless:
             drop_draft(self._draft)
             return error
@@ -187,7 +189,7 @@ def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
     return error
 
 
-def _offered_again(about: str, offer: FormState, text: str, fault: RequestError) -> FormState:
+def _next_offer(about: str, offer: FormState, text: str, fault: RequestError) -> FormState:
     """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
     if isinstance(fault, FieldConflictError):
         form = with_faults(render_form(about, fault.merged), list(_conflicts(fault)))

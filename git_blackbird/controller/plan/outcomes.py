@@ -27,7 +27,7 @@ def edit_line(result: EditResult) -> str:
 def moved_task_lines(result: MoveResult) -> Iterator[str]:
     """Describe the consequences of a move."""
     yield f"moved {result.task_id}" if result.is_changed else f"{result.task_id} is already there"
-    yield from _followed_lines(result.followed)
+    yield from _changed_status_lines(result.followed)
     if result.not_undone:
         yield f"  not reset, although they depend on it: {', '.join(result.not_undone)}"
     if result.recreated:
@@ -52,12 +52,12 @@ def deletion_lines(result: DeleteResult) -> Iterator[str]:
     for task_id, runs in result.runs.items():
         what = f"{counted(len(runs), 'run')} of {task_id}"
         yield f"  kept: {what} ({task_command('runs', task_id)})"
-    yield from _followed_lines(result.followed)
+    yield from _changed_status_lines(result.followed)
     if would and result.options:
         yield f"it needs {' and '.join(result.options)}"
 
 
-def _followed_lines(followed: Mapping[TaskId, Status]) -> Iterator[str]:
+def _changed_status_lines(followed: Mapping[TaskId, Status]) -> Iterator[str]:
     if followed:
         named = ", ".join(f"{task_id} ({status.value})" for task_id, status in followed.items())
         yield f"  also changed: {named}"

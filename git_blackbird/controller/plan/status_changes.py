@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from git_blackbird.controller.change.work.manual_commits import deferred_recorded
+from git_blackbird.controller.change.work.manual_commits import recording_deferred
 from git_blackbird.controller.core.guards import require_not_busy, require_readable, require_whole
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -26,7 +26,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     Raises RequestError when it is in no state to be reset.
     """
     workspace.environment.forbid_agents("reset a task")
-    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
+    with recording_deferred(workspace) as commits, workspace.transaction() as transaction:
         state, task = _idle_task(workspace, transaction, task_id)
         if not task.is_leaf:
             raise RequestError(f"{task.id} has children; retry the one that failed")
@@ -53,7 +53,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     Raises RequestError while an agent works on the task.
     """
     workspace.environment.forbid_agents("set a status")
-    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
+    with recording_deferred(workspace) as commits, workspace.transaction() as transaction:
         state, task = _idle_task(workspace, transaction, task_id)
         owed = state.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
@@ -64,7 +64,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
         if status is Status.DONE and state.is_gated:
             _require_no_open_children(state.plan, task)
         if is_complete(state.plan.tasks, task) and status != task.status:
-            raise _follows_children(task, status)
+            raise _derived_status_error(task, status)
         return replace(
             _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}"),
             commits=commits,
@@ -81,7 +81,7 @@ def _require_no_open_children(plan: Plan, parent: Task) -> None:
         )
 
 
-def _follows_children(task: Task, status: Status) -> RequestError:
+def _derived_status_error(task: Task, status: Status) -> RequestError:
     if status is Status.DONE:
         return RequestError(
             f"{task.id} is done once its review passes: none of its children is open",

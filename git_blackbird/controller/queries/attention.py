@@ -126,7 +126,7 @@ def _pending_item(pending: PendingItem) -> DueItem:
         pending.words,
         pending.command,
         pending.run_id,
-        reviews_said(pending) or decision_reason(pending),
+        review_outcome_text(pending) or decision_reason(pending),
         pending,
     )
 
@@ -171,7 +171,7 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
             yield AttentionItem(one.run.task_id, unwatched_words(one), "", EXECUTE)
 
 
-def reviews_said(owed: PendingItem) -> str | None:
+def review_outcome_text(owed: PendingItem) -> str | None:
     """Summarize the reviews of a change that a person is to decide on; None if there are none."""
     if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.own.reviewed is None:
         return None

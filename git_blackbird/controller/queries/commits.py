@@ -18,7 +18,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 
 
-def with_noted(workspace: Workspace, run: Run) -> Run:
+def with_live_commits(workspace: Workspace, run: Run) -> Run:
     """Return a run that is not over with the commits it has made so far; its record lists none yet."""
     if run.status is RunStatus.RUNNING:
         from git_blackbird.git.hooks.attribution import list_commits  # only a live run pays for it
@@ -52,15 +52,17 @@ def find_origin(workspace: Workspace, name: str) -> CommitProvenance:
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
     if recorded := _listing(runs, oid):
         return CommitProvenance(commit, is_there, recorded, Evidence.RECORD)
-    if noted := _listing((with_noted(workspace, run) for run in runs), oid):
+    if noted := _listing((with_live_commits(workspace, run) for run in runs), oid):
         return CommitProvenance(commit, is_there, noted, Evidence.NOTE)
-    named = tuple(_named(commit, {run.id: run for run in runs}))
+    named = tuple(_named_sources(commit, {run.id: run for run in runs}))
     if not named:
         raise RequestError(
             f"commit {oid[:12]} ({commit.subject}) was not made by a run: "
             "no record lists it, and it names no run"
         )
-    return CommitProvenance(commit, is_there, named, Evidence.TRAILERS, _instead(workspace, named, runs))
+    return CommitProvenance(
+        commit, is_there, named, Evidence.TRAILERS, _commits_of_named(workspace, named, runs)
+    )
 
 
 def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
@@ -69,7 +71,7 @@ def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
     )
 
 
-def _instead(
+def _commits_of_named(
     workspace: Workspace, named: tuple[CommitSource, ...], runs: Iterable[Run]
 ) -> tuple[RunCommit, ...]:
     """Return the commits listed by the runs that the trailers name, else by manual runs."""
@@ -85,7 +87,7 @@ def _instead(
     )
 
 
-def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[CommitSource]:
+def _named_sources(commit: Commit, runs: dict[str, Run]) -> Iterator[CommitSource]:
     """Return the runs that the trailers name, and the named tasks without such a run."""
     told: set[str | None] = set()
     for run_id in commit.runs:

@@ -55,14 +55,14 @@ def paths_of(workspace: Workspace) -> list[str]:
 
     Raises UnusableError.
     """
-    return _named(workspace, list_paths(workspace.repo))
+    return _without_state(workspace, list_paths(workspace.repo))
 
 
 def tracked_paths_of(workspace: Workspace) -> list[str]:
     """Name those that git tracks, which are there much sooner. Raises UnusableError."""
-    return _named(workspace, list_known(workspace.repo))
+    return _without_state(workspace, list_known(workspace.repo))
 
 
-def _named(workspace: Workspace, paths: list[str]) -> list[str]:
+def _without_state(workspace: Workspace, paths: list[str]) -> list[str]:
     own = f"{workspace.paths.state.name}/"
     return sorted(path for path in paths if not path.startswith(own))

@@ -8,11 +8,11 @@ from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.instructions import (
     Instruction,
     ProjectOverview,
+    answers_instruction,
+    changes_instruction,
+    continue_instruction,
     load_project_overview,
-    order_answers,
-    order_changes,
-    order_continue,
-    order_start,
+    start_instruction,
 )
 from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -70,7 +70,7 @@ def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> 
         is_elsewhere, since = workspace.gets_worktree(state.history(task_id)), None
     else:
         is_elsewhere, since = resumed.own.worktree is not None, based_at(resumed)
-    return order.telling_of(other_tasks(state, task_id, (), since)) if is_elsewhere else order
+    return order.with_other_tasks(other_tasks(state, task_id, (), since)) if is_elsewhere else order
 
 
 def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruction:
@@ -79,10 +79,10 @@ def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruct
     is_requested = run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED
     goes_on = is_requested or owed.review is not None
     if run is None or is_session_lost(history, run) or not (goes_on or run.status in _WAITING):
-        return order_start(workspace, state, task, None)
+        return start_instruction(workspace, state, task, None)
     if is_requested:
         _, summary = change_of(workspace, state, task.id)
-        return order_changes(run, task, owed, None, summary)
+        return changes_instruction(run, task, owed, None, summary)
     if run.status is RunStatus.WAITING_USER:
-        return order_answers(run, task, owed, ())
-    return order_continue(run, task, owed, None)
+        return answers_instruction(run, task, owed, ())
+    return continue_instruction(run, task, owed, None)

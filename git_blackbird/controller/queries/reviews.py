@@ -70,13 +70,13 @@ class BlockedParentView(NamedTuple):
 def blocked_parent_views(state: PlanState) -> tuple[BlockedParentView, ...]:
     """Return every parent that waits for its review, smallest id first; none that is under review now."""
     return tuple(
-        _waiting(state, one)
+        _blocked_view(state, one)
         for one in blocked_parents(state)
         if state.gate.state(state.plan.tasks, one.task) is not GateState.REVIEWING
     )
 
 
-def _waiting(state: PlanState, one: BlockedParent) -> BlockedParentView:
+def _blocked_view(state: PlanState, one: BlockedParent) -> BlockedParentView:
     held, parent = parent_review_status(state, one), one.task
     if one.review is not None:
         wait = ReviewBlock.FAILING

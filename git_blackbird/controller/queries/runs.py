@@ -21,7 +21,7 @@ from git_blackbird.storage.paths import CHECK_STREAM
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 Piece = TypeVar("Piece")
 
 
@@ -159,7 +159,7 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
         over = not is_at_work(workspace, run)
         yield from arrived()
         if not over:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
 
 def is_at_work(workspace: Workspace, run: Run) -> bool:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_blackbird.controller.change.land.turns import waits_for
+from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
@@ -227,7 +227,7 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
 
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
     for task, run in state.due(Due.LAND):
-        if (first := waits_for(workspace, state, run)) is not None:
+        if (first := next_to_land(workspace, state, run)) is not None:
             yield task.id, first
 
 

@@ -65,7 +65,7 @@ class FollowedSteps:
         while left > 0 and (data := self._stream.read()):
             left -= len(data)
             for step in self._reader.feed(data):
-                last.append(self._honest(step))
+                last.append(self._without_partial_figures(step))
                 count += 1
         return EarlierSteps(tuple(last), count - len(last), is_whole=not self._stream.passed_over)
 
@@ -77,13 +77,13 @@ class FollowedSteps:
     def arrived(self) -> Iterator[Progress]:
         """Return the steps since the last one that was returned, without waiting."""
         for data in self._stream.pieces():
-            yield from map(self._honest, self._reader.feed(data))
+            yield from map(self._without_partial_figures, self._reader.feed(data))
 
     def last(self) -> Iterator[Progress]:
         """Return the steps of a last line without a line end."""
-        yield from map(self._honest, self._reader.feed(_LINE_END))
+        yield from map(self._without_partial_figures, self._reader.feed(_LINE_END))
 
-    def _honest(self, step: Progress) -> Progress:
+    def _without_partial_figures(self, step: Progress) -> Progress:
         """Remove figures that may count only a part of the run, because its beginning was not read."""
         return replace(step, usage=None, cost_usd=None) if self._stream.passed_over else step
 

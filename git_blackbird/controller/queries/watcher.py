@@ -72,7 +72,7 @@ class WorktreeWatcher:
         """
         return self.workspace.store.plan()
 
-    def look(self, between: Callable[[], object] = noop) -> ViewState | None:
+    def poll(self, between: Callable[[], object] = noop) -> ViewState | None:
         """Read what changed; None where nothing did since the last look. ``between`` two reads may wait.
 
         Raises UnusableError when plan or configuration cannot be read; the next look tries again.
@@ -86,15 +86,15 @@ class WorktreeWatcher:
         state = self.workspace.store.state(is_gated=self.workspace.reviews_parents, between=between)
         # Reviews of changes are no part of it.
         is_same = not self._under_review and self._shown == (state, marks)
-        picture = None if is_same else self._show(state)
+        picture = None if is_same else self._build_view(state)
         self._shown = state, marks
         # Clocks of file systems have ticks: a further write may leave the same times.
         self._seen = marks if time.time_ns() - max(marks.times) > TICK_NANOSECONDS else None
         return picture
 
-    def _show(self, state: PlanState) -> ViewState:
+    def _build_view(self, state: PlanState) -> ViewState:
         overview = build_overview(self.workspace, state)
-        self._picture = ViewState(state, overview, _takers(state, overview.approving))
+        self._picture = ViewState(state, overview, _tasks_by_verb(state, overview.approving))
         self._under_review = tuple(
             task_id for task_id, history in state.open_histories.items() if history.is_under_review
         )
@@ -128,7 +128,7 @@ class WorktreeWatcher:
         )
 
 
-def _takers(state: PlanState, approving: PendingItem | None) -> dict[str, frozenset[TaskId]]:
+def _tasks_by_verb(state: PlanState, approving: PendingItem | None) -> dict[str, frozenset[TaskId]]:
     takers = {verb: frozenset(task.id for task in choose(state)) for verb, choose in BY_STATE.items()}
     if approving is None:
         return takers

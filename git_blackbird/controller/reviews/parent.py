@@ -13,10 +13,10 @@ from git_blackbird.controller.change.review.reviewer import (
     reviewed_worktree,
     run_reviewer,
 )
-from git_blackbird.controller.change.trees import made_together
-from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
+from git_blackbird.controller.change.trees import combined_change
+from git_blackbird.controller.change.work.agent_process import RunContext, open_run, publish_logs
 from git_blackbird.controller.change.work.finish import ending_of
-from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
+from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -60,10 +60,10 @@ class ParentReviewRequest:
     judged: tuple[TaskId, ...]
 
 
-def order_review(
+def parent_review_request(
     workspace: Workspace, state: PlanState, parent: Task, *, fault: str | None = None, top: str | None = None
 ) -> ParentReviewRequest:
-    """Order a review; ``fault`` is what was wrong with the answer of the reviewer before.
+    """Return the request for a review; ``fault`` is what was wrong with the previous reviewer's answer.
 
     ``top`` is the top of the worktree, for a reviewer that does not work there. Raises RequestError when not
     every child is done or skipped.
@@ -71,8 +71,8 @@ def order_review(
     tasks = state.plan.tasks
     require_children_done(tasks, parent)
     skipped = [tasks[child] for child in skipped_children(tasks, parent)]
-    judged = _judged(tasks, parent).children
-    children = [_reviewed(workspace, state, tasks[child], top) for child in judged]
+    judged = _without_skipped(tasks, parent).children
+    children = [_reviewed_child(workspace, state, tasks[child], top) for child in judged]
     context = build_review_context(parent, children, fault, skipped)
     return ParentReviewRequest(parent, context, completion_signature(parent, tasks), judged)
 
@@ -87,13 +87,13 @@ def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
         )
 
 
-def _judged(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
+def _without_skipped(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
     """Return a parent with only the children that a verdict can be about: not the skipped ones."""
     skipped = skipped_children(tasks, parent)
     return replace(parent, children=tuple(child for child in parent.children if child not in skipped))
 
 
-def _reviewed(workspace: Workspace, state: PlanState, child: Task, top: str | None) -> ReviewedChild:
+def _reviewed_child(workspace: Workspace, state: PlanState, child: Task, top: str | None) -> ReviewedChild:
     history = state.history(child.id)
     if child.children:
         return ReviewedChild(child, latest_verdict(history), top)
@@ -102,30 +102,34 @@ def _reviewed(workspace: Workspace, state: PlanState, child: Task, top: str | No
     if run is None or len(worked) < 2:
         return ReviewedChild(child, run, top)
     # Also those before an approval: the parent is judged by all that was done for it.
-    pair, summary = made_together(workspace, state, run, history.own)
+    pair, summary = combined_change(workspace, state, run, history.own)
     return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
 
 
-async def run_review(context: RunContext, order: ParentReviewRequest, force_stop: asyncio.Event) -> Run:
+async def run_review(
+    context: RunContext, review_request: ParentReviewRequest, force_stop: asyncio.Event
+) -> Run:
     """Carry out one review from its snapshot to its closed record, which is returned.
 
     Cancelling it stops the reviewer and closes the record as failed. Raises SaveError, SnapshotError,
     AgentUnavailableError or RequestError with nothing left running.
     """
     base = await run_in_thread(lambda: snapshot(context.workspace))
-    opened = open_run(context, order.parent.id, base.tree).of_type(RunType.REVIEW, order.context)
-    initial_run = opened.about(order.signature)
-    children = order.context["parentReview"]["children"]
+    opened = open_run(context, review_request.parent.id, base.tree).of_type(
+        RunType.REVIEW, review_request.context
+    )
+    initial_run = opened.about(review_request.signature)
+    children = review_request.context["parentReview"]["children"]
     request = ReviewerRequest(
         initial_run,
-        order.parent.title,
-        render_review_prompt(order.context),
-        build_review_schema(order.judged),
+        review_request.parent.title,
+        render_review_prompt(review_request.context),
+        build_review_schema(review_request.judged),
         # The records that the reviewer gets: the first reference of each child that has one.
         tuple(name for child in children for name in child.get("artifactRefs", ())[:1]),
     )
     run, ended = await run_reviewer(
-        context, request, lambda run: _save(context.workspace, order, run), force_stop
+        context, request, lambda run: _save(context.workspace, review_request, run), force_stop
     )
     head_tree = await run_in_thread(lambda: reviewed_worktree(context, run.task_id, run.base_tree))
     if head_tree not in {None, run.base_tree}:
@@ -140,16 +144,19 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
         inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
     for change in closed.own.edits.config:
         warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
-    context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
+    context.ui.notify(RunEnded(closed, review_request.parent.title, ended.duration_seconds))
     return closed
 
 
-def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
+def _save(workspace: Workspace, review_request: ParentReviewRequest, run: Run) -> None:
     """Write the record, then the plan, under one lock, if the children are still as they were."""
-    remember_config(workspace)
+    store_config(workspace)
     with workspace.transaction() as transaction:
-        if present_signature(_plan_below(transaction, order.parent.id), order.parent) != order.signature:
-            raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
+        if (
+            present_signature(_plan_below(transaction, review_request.parent.id), review_request.parent)
+            != review_request.signature
+        ):
+            raise StaleReviewError(f"the children of {review_request.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(transaction)
         watch_agent(workspace, transaction, run)
@@ -185,9 +192,9 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
     def read_verdict(reading: AgentResult) -> ParentVerdict:
         if parent is None:
             raise ValueError("the parent is no longer in the plan")
-        return parse_review_answer(reading.final_text, _judged(tasks, parent))
+        return parse_review_answer(reading.final_text, _without_skipped(tasks, parent))
 
-    with agent_ended(workspace, run) as (transaction, check):
+    with closing_run(workspace, run) as (transaction, check):
         transaction.renew_plan_backup()
         plan = _plan_below(transaction, run.task_id)
         tasks = plan.tasks
@@ -197,7 +204,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         closed = run.ended(ending_of(ended, outcome, now)).leaving(head_tree or run.base_tree)
         if closed.has_changed_files:
             closed = closed.noting("the worktree changed during the review")
-        closed = check.noted_in(closed)
+        closed = check.add_notes_to(closed)
         if verdict is not None:
             closed = closed.finding(verdict)
         moved = parent is None or present_signature(plan, parent) != (run.parent_review_completion_signature)
@@ -210,5 +217,5 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
                 if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
                     transaction.save_run(earlier.superseded(now, closed.id))
         save_feedback_and_statuses(transaction, transaction.state())
-    keep_logs(workspace, closed)
+    publish_logs(workspace, closed)
     return closed

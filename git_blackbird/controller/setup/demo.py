@@ -111,7 +111,7 @@ _TASKS = (
 _WORDS = {"en": "Hello", "fr": "Bonjour", "de": "Hallo"}
 
 
-def _speaking(*languages: str, line_end: str = "\\n") -> str:
+def _greeting_program(*languages: str, line_end: str = "\\n") -> str:
     """Return the text of greet.py, with the line ends of a directive or others.
 
     Two that each add a language change one line differently.
@@ -121,8 +121,8 @@ def _speaking(*languages: str, line_end: str = "\\n") -> str:
     return line_end.join((first, "GREETINGS = {", *words, "}", "print(*GREETINGS.values())"))
 
 
-_SPEAKS_FRENCH, _SPEAKS_GERMAN = _speaking("en", "fr"), _speaking("en", "de")
-_SPEAKS_ALL = _speaking(*_WORDS)
+_SPEAKS_FRENCH, _SPEAKS_GERMAN = _greeting_program("en", "fr"), _greeting_program("en", "de")
+_SPEAKS_ALL = _greeting_program(*_WORDS)
 _SIDE_BY_SIDE_TASKS = (
     NewTask(
         "Greet in French",
@@ -174,7 +174,7 @@ _ONE_BY_ONE = _Demo(_FILES, _TASKS)
 
 
 def _side_by_side(jobs: int) -> _Demo:
-    files = {**_FILES, "greet.py": _speaking("en", line_end="\n") + "\n", "check.sh": _CHECK}
+    files = {**_FILES, "greet.py": _greeting_program("en", line_end="\n") + "\n", "check.sh": _CHECK}
     settings = {
         "blackbird.execution.stopAfterEachTask": "false",
         "blackbird.reviews.mode": "off",

@@ -157,7 +157,7 @@ def _describe_state(workspace: Workspace, tracked: Iterable[str]) -> str | None:
         text += f"; worktrees of {_join_ids(places)}"
     # Text that a person wrote cannot be recovered.
     own = list_own_files(paths, kept)
-    return text + (f"; your own among them: {_named(workspace, own)}" if own else "")
+    return text + (f"; your own among them: {_joined_names(workspace, own)}" if own else "")
 
 
 def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]:
@@ -168,10 +168,12 @@ def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]
 
 def _describe_tracked(workspace: Workspace, tracked: Iterable[str]) -> str | None:
     kept = state_to_keep(workspace.paths, None, tracked)
-    return f"what git tracks (`git rm` removes it): {_named(workspace, sorted(kept))}" if kept else None
+    return (
+        f"what git tracks (`git rm` removes it): {_joined_names(workspace, sorted(kept))}" if kept else None
+    )
 
 
-def _named(workspace: Workspace, files: Sequence[Path]) -> str:
+def _joined_names(workspace: Workspace, files: Sequence[Path]) -> str:
     top = workspace.paths.state_root
     named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in files[:_MAX_FILES]]
     more = [f"{len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
@@ -205,7 +207,7 @@ def remove_all(workspace: Workspace) -> None:
     it stays then.
     """
     workspace.environment.forbid_agents("remove git-blackbird from a repository")
-    with _quiet(workspace):
+    with _without_agents(workspace):
         _require_no_worktrees(workspace)
         if _is_ours(view_hook(workspace.environment)):
             uninstall_hook(workspace.environment)
@@ -219,7 +221,7 @@ def remove_all(workspace: Workspace) -> None:
 
 
 @contextlib.contextmanager
-def _quiet(workspace: Workspace) -> Iterator[None]:
+def _without_agents(workspace: Workspace) -> Iterator[None]:
     """Hold the locks against starts of agents; remove their folder if it was not there before."""
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):

@@ -64,12 +64,12 @@ _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
 class ChangeOrigin(NamedTuple):
     """The commit at HEAD when work on a change began, and the commits that its runs made themselves.
 
-    ``legs`` are the trees of every run since then, of any task, oldest first.
+    ``run_trees`` are the trees of every run since then, of any task, oldest first.
     """
 
     began: str | None = None
     commits: frozenset[str] = frozenset()
-    legs: tuple["Trees", ...] = ()
+    run_trees: tuple["Trees", ...] = ()
 
 
 _UNKNOWN_ORIGIN = ChangeOrigin()
@@ -122,7 +122,7 @@ def plan_commit(
     began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
     own = commits_in_head(repo, origin.commits, began)
     own_tree = tree_of(repo, own[0][0]) if own else None
-    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.legs)
+    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.run_trees)
     obstacles, hint = tuple(builder.obstacles()), builder.hint()
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
@@ -166,7 +166,7 @@ class CommitBuilder:
     staged: IndexState
     began_tree: str | None
     own_tree: str | None
-    legs: Sequence["Trees"] = ()
+    run_trees: Sequence["Trees"] = ()
 
     @cached_property
     def edits(self) -> Mapping[bytes, TreeEntry | None]:
@@ -200,11 +200,11 @@ class CommitBuilder:
         They begin with the one before the change. Nothing is returned if HEAD has none of them.
         """
         versions, now = [self.trees.entry(self.pair.base, path)], self.now(path)
-        for leg in self.legs:
+        for run_pair in self.run_trees:
             # The trees of a run may be gone.
             with suppress(UnusableError):
-                if self.trees.entry(leg.base, path) == versions[-1]:
-                    versions.append(self.trees.entry(leg.head, path))
+                if self.trees.entry(run_pair.base, path) == versions[-1]:
+                    versions.append(self.trees.entry(run_pair.head, path))
         is_known = now in versions and self.after(path) in versions
         return versions[versions.index(now) :] if is_known else []
 

@@ -178,7 +178,7 @@ class WrittenRun(RunFields):
         """Return a copy with the session that can be continued."""
         return self.updated(RunFields(provider_session_ref=session))
 
-    def working_in(self, path: str | None) -> Self:
+    def in_worktree(self, path: str | None) -> Self:
         """Return a copy of which the worktree of its own is there, or is none."""
         worktree = self.own.worktree
         if worktree is None or path is None:

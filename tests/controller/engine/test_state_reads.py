@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.controller.engine.recovery import look_again
+from git_blackbird.controller.engine.recovery import scan
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.composing import compose_trees
 from git_blackbird.model.base.ids import TaskId, build_run_id
@@ -37,7 +37,7 @@ COUNTED: dict[str, Callable[..., object]] = {
     "feedback derived": outstanding_feedback,
     "feedback read": FeedbackStore.load_all,
     "feedback written": FeedbackStore.save,
-    "recoveries": look_again,
+    "recoveries": scan,
     "files written": write_atomic,
     "changes composed": compose_trees,
 }

@@ -6,7 +6,7 @@ import pytest
 
 from git_blackbird.cli.render.runs import commit_lines, origin_lines
 from git_blackbird.cli.schema.runs import ShowCommitOutput
-from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
+from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.commits import CommitSource, Evidence
@@ -56,7 +56,7 @@ def test_the_record_of_a_run_that_is_over_stands(repo: Path, at_work: Run) -> No
     over = at_work.updated(RunFields(status=RunStatus.SUCCESS)).with_own(Own(commits=()))
     with store_at(repo).transaction() as transaction:
         transaction.save_run(over)
-    assert with_noted(open_at(repo), over) == over
+    assert with_live_commits(open_at(repo), over) == over
     assert find_origin(open_at(repo), "HEAD").source is Evidence.TRAILERS
 
 
@@ -66,7 +66,7 @@ def test_notes_that_cannot_be_read_are_no_obstacle(repo: Path, at_work: Run) -> 
     commit(repo, {"a.txt": "three\n"}, "mine")
     with pytest.raises(RequestError, match="was not made by a run"):
         find_origin(open_at(repo), "HEAD")
-    assert with_noted(open_at(repo), at_work) == at_work
+    assert with_live_commits(open_at(repo), at_work) == at_work
 
 
 def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo: Path) -> None:

@@ -298,20 +298,20 @@ def test_a_look_does_not_read_a_configuration_that_stays_as_it_is(planned: Path,
     for path in (planned / ".git/config", sealed / ".gitconfig"):
         os.utime(path, old)
     watch = WorktreeWatcher(environment_at(planned))
-    watch.look()
+    watch.poll()
     first = watch.workspace
     os.utime(planned / ".git/config", old)
-    watch.look()
+    watch.poll()
     assert watch.workspace is first
     (planned / ".git/config").write_text("[core]\n[broken")
     with pytest.raises(Exception, match="bad config"):
-        watch.look()
+        watch.poll()
     (planned / ".git/config").write_text("[blackbird]\n\tagent = demo\n")
-    assert watch.look() is not None
+    assert watch.poll() is not None
     git(planned, "config", "--file", str(sealed / "more"), "blackbird.agent", "codex")
     git(planned, "config", "include.path", str(sealed / "more"))
-    watch.look()
+    watch.poll()
     assert str(watch.workspace.config.agent) == "codex"
     git(planned, "config", "--file", str(sealed / "more"), "blackbird.agent", "claude")
-    watch.look()
+    watch.poll()
     assert watch.workspace.config.agent == "claude"

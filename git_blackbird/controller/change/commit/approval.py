@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from git_blackbird.controller.change.commit.order import (
-    inseparable,
     origin_of,
+    tasks_waiting_mutually,
     uncommitted_before,
     undecided_before,
 )
@@ -189,14 +189,14 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
     if plan.edits and not plan.in_progress:
         require_branch(task, approval.strayed)
     if plan.edits and plan.obstacles:
-        raise _obstructed(workspace, approval, _name_undecided(workspace, approval, plan, worktree))
+        raise _obstructed_error(workspace, approval, _name_undecided(workspace, approval, plan, worktree))
     return plan, moved
 
 
 def require_branch(task: Task, strayed: OtherBranch | None) -> None:
     """Refuse to commit where HEAD has left the branch of the run. Raises ApprovalRefusedError."""
     if strayed is not None:
-        raise ApprovalRefusedError(task, wrong_branch(strayed), _back_to(strayed))
+        raise ApprovalRefusedError(task, wrong_branch(strayed), _switch_hint(strayed))
 
 
 def wrong_branch(branch: OtherBranch) -> str:
@@ -204,7 +204,7 @@ def wrong_branch(branch: OtherBranch) -> str:
     return f"its commit would go to another branch: {branch.text}"
 
 
-def _back_to(branch: OtherBranch) -> str:
+def _switch_hint(branch: OtherBranch) -> str:
     here = "add --any-branch to commit here"
     if branch.by_agent:
         # The agent's own commits are here, so that going back would leave them out.
@@ -212,7 +212,9 @@ def _back_to(branch: OtherBranch) -> str:
     return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
 
 
-def _obstructed(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan) -> ApprovalRefusedError:
+def _obstructed_error(
+    workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan
+) -> ApprovalRefusedError:
     task, pair = approval.task, approval.pair
     why = f"its change cannot be committed yet\n{bulleted_lines(plan.obstacles, _MAX_NAMED)}"
     if plan.has_moved_on:
@@ -236,25 +238,27 @@ def _name_undecided(
     waiting = undecided_before(workspace, state, task_id, plan.edited_before)
     if not waiting:
         return plan
-    named = _after_others(plan, waiting, "waits for a decision on it", "decide")
-    if together := inseparable(workspace, state, worktree, task_id):
+    named = _blocked_by_tasks(plan, waiting, "waits for a decision on it", "decide")
+    if together := tasks_waiting_mutually(workspace, state, worktree, task_id):
         paths = sorted({path for paths in together.values() for path in paths})
         later_edits = tuple(edit for edit in plan.later_edits if edit.path not in paths)
         first = (
             f"{' and '.join(together)} each changed what the other had changed, so commit that"
             f" together first (`{_commit_command(workspace, paths)}`)"
         )
-        named = replace(named, hint=_with_first(plan, waiting, first), later_edits=later_edits)
+        named = replace(named, hint=_hint_with_first(plan, waiting, first), later_edits=later_edits)
     return named
 
 
 def name_uncommitted(workspace: Workspace, state: PlanState, plan: CommitPlan) -> CommitPlan:
     """Name the landed tasks whose uncommitted edits the run found in its files."""
     waiting = uncommitted_before(workspace, state, plan.edited_before)
-    return _after_others(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
+    return _blocked_by_tasks(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
 
 
-def _after_others(plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str, verb: str) -> CommitPlan:
+def _blocked_by_tasks(
+    plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str, verb: str
+) -> CommitPlan:
     """Add the tasks of the earlier edits to the plan's obstacles, and what to do with them first."""
     remarks = {
         f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} {remark}"
@@ -264,10 +268,10 @@ def _after_others(plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str
     others = sorted(set(waiting.values()))
     commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
     first = f"{verb} {', '.join(others)} first ({', '.join(commands)})"
-    return replace(plan, obstacles=obstacles, hint=_with_first(plan, waiting, first))
+    return replace(plan, obstacles=obstacles, hint=_hint_with_first(plan, waiting, first))
 
 
-def _with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -> str:
+def _hint_with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -> str:
     if len(waiting) < len(plan.edited_before):
         first = f"{first}, {COMMIT_EDITS_FIRST}"
     return (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
@@ -276,11 +280,11 @@ def _with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -
 def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:
     start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
     names = [os.path.relpath(os.fsdecode(path), start) for path in paths]
-    words, git = " ".join(map(shell_word, names)), _git_for(*names)
+    words, git = " ".join(map(shell_word, names)), _git_command_for(*names)
     return f"{git} add -- {words} && {git} commit -m TEXT -- {words}"
 
 
-def _git_for(*names: str) -> str:
+def _git_command_for(*names: str) -> str:
     """Return how to call git with these paths; one that is quoted or has a colon may be a pattern to it."""
     is_plain = all(name == shell_word(name) and ":" not in name for name in names)
     return "git" if is_plain else "git --literal-pathspecs"
@@ -294,7 +298,7 @@ def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit]
         path = os.path.relpath(os.fsdecode(edit.path), start)
         name, aside = shell_word(path), shell_word(f"{path}.later")
         move = f"mv -i -- {name} {aside}"
-        restore = f"{_git_for(path)} restore --source={tree} --worktree -- {name}"
+        restore = f"{_git_command_for(path)} restore --source={tree} --worktree -- {name}"
         steps = [(move, edit.in_worktree), (restore, edit.in_change)]
         yield f"  {' && '.join(step for step, is_needed in steps if is_needed)}"
         back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")

@@ -22,13 +22,13 @@ from git_blackbird.model.run.run import Run
 
 
 def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> ChangeOrigin:
-    """Return HEAD when the change of these runs began, their commits, and the trees of all runs since."""
+    """Return HEAD when the change of these runs began, their commits, and the trees of all later runs."""
     if not runs:
         return ChangeOrigin()
     later = (run for history in state.histories.values() for run in history.since(runs[0]))
-    legs = (run.change_in_place for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
+    run_trees = (run.change_in_place for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
     own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
-    return ChangeOrigin(runs[0].own.heads.commit, own, tuple(leg for leg in legs if leg is not None))
+    return ChangeOrigin(runs[0].own.heads.commit, own, tuple(pair for pair in run_trees if pair is not None))
 
 
 def undecided_before(
@@ -56,10 +56,10 @@ def uncommitted_before(workspace: Workspace, state: PlanState, paths: Iterable[b
     return {path: found[path] for path in paths if path in found}
 
 
-def inseparable(
+def tasks_waiting_mutually(
     workspace: Workspace, state: PlanState, worktree: str, task_id: TaskId
 ) -> Mapping[TaskId, tuple[bytes, ...]]:
-    """Return tasks in the way of this one of which each has to wait for another one's decision.
+    """Return the tasks in the way of this one that wait for each other's decision.
 
     Each comes with the paths because of which it waits.
     """
@@ -71,7 +71,7 @@ def inseparable(
             waits[current] = {}
             # The trees of another task's runs may be gone.
             with suppress(UnusableError):
-                edited = _plan_of(workspace, state, worktree, current).edited_before
+                edited = _commit_plan_of(workspace, state, worktree, current).edited_before
                 waits[current] = undecided_before(workspace, state, current, edited)
             pending += waits[current].values()
     try:
@@ -81,7 +81,7 @@ def inseparable(
     return {}
 
 
-def _plan_of(workspace: Workspace, state: PlanState, worktree: str, task_id: TaskId) -> CommitPlan:
+def _commit_plan_of(workspace: Workspace, state: PlanState, worktree: str, task_id: TaskId) -> CommitPlan:
     runs = workspace.runs_to_decide(state.history(task_id))
     pair = compose(workspace.repo, contributions(runs))
     return plan_commit(workspace.repo, pair, worktree, origin_of(workspace, state, runs))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.change.commit.approval import preview_commit
-from git_blackbird.controller.change.trees import change_of, made_together
+from git_blackbird.controller.change.trees import change_of, combined_change
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -70,7 +70,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         run=run,
         summary=summary,
         pair=pair,
-        moved=diverged_in(workspace, pair, worktree),
+        moved=diverged_names(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
         conflict=_conflict(workspace, run, pair),
         both_added=_both_added(workspace, run),
@@ -257,7 +257,7 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
     if run.own.worktree is not None and len(found := contributions_since(last.runs)) == 1:
         alone = found[0].trees
         return SinceRequest(last.text, summarize(workspace.repo, alone), alone, outcomes)
-    pair, summary = made_together(workspace, state, run, last.runs)
+    pair, summary = combined_change(workspace, state, run, last.runs)
     return SinceRequest(last.text, summary, pair, outcomes)
 
 
@@ -271,11 +271,11 @@ def _outcomes(workspace: Workspace, requests: Sequence[RequestedChange]) -> tupl
         kept = (outcome for outcome in outcomes if not any(map(outcome.comment.overlaps, request.comments)))
         outcomes = (*kept, *(CommentOutcome(comment, is_taken_up=False) for comment in request.comments))
         since = _patch_since(workspace, request) if outcomes else None
-        outcomes = () if since is None else tuple(_followed(since, outcome) for outcome in outcomes)
+        outcomes = () if since is None else tuple(_updated_outcome(since, outcome) for outcome in outcomes)
     return outcomes
 
 
-def _followed(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
+def _updated_outcome(since: Patch, outcome: CommentOutcome) -> CommentOutcome:
     """Return how later work answered a comment, or where its lines are now."""
     comment = outcome.comment
     if outcome.is_taken_up or is_taken_up(since, comment):
@@ -306,8 +306,8 @@ def worktree_tree(workspace: Workspace, pair: Trees) -> str | None:
         return None
 
 
-def diverged_in(workspace: Workspace, pair: Trees | None, worktree: str | None) -> tuple[str, ...]:
-    """Name the paths of a change that differ in the worktree now; the change is what is approved."""
+def diverged_names(workspace: Workspace, pair: Trees | None, worktree: str | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree now; an approval is about the change."""
     if pair is None or worktree is None:
         return ()
     try:

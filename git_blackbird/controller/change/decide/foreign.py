@@ -27,7 +27,7 @@ _ACCEPT = "accept what was done elsewhere"
 
 
 class TakenOver(NamedTuple):
-    """A run that was taken over, or of which a decision was; its task's status, None without a task."""
+    """A run, or a decision on it, that was taken over; ``status`` is its task's, None without a task."""
 
     run: Run
     status: Status | None
@@ -42,7 +42,7 @@ def accept_foreign(workspace: Workspace, task_id: str, named: str) -> TakenOver:
     with workspace.transaction() as transaction:
         history = _history(workspace, task_id)
         run = _find(task_id, named, (*history.beside.decided, *history.beside.foreign))
-        return _saved(transaction, [_taken(workspace, history, run)])[0]
+        return _save_runs(transaction, [_taken_over(workspace, history, run)])[0]
 
 
 def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
@@ -53,11 +53,11 @@ def accept_all_foreign(workspace: Workspace) -> list[TakenOver]:
     workspace.environment.forbid_agents(_ACCEPT)
     with workspace.transaction() as transaction:
         taken = [
-            _taken(workspace, history, run)
+            _taken_over(workspace, history, run)
             for _, history in sorted(transaction.state().open_histories.items())
-            for run in (*history.beside.decided, *_newer(history))
+            for run in (*history.beside.decided, *_newer_foreign(history))
         ]
-        return _saved(transaction, taken)
+        return _save_runs(transaction, taken)
 
 
 def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
@@ -69,7 +69,7 @@ def reject_copy(workspace: Workspace, task_id: str, named: str) -> TakenOver:
     with workspace.transaction() as transaction:
         copy = _find(task_id, named, _history(workspace, task_id).beside.decided)
         transaction.write_copy(copy)
-        return _settled(transaction, [copy])[0]
+        return _update_statuses(transaction, [copy])[0]
 
 
 def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
@@ -90,7 +90,7 @@ def take_over_waiting(workspace: Workspace, task_id: str) -> Run | None:
         workspace.environment.forbid_agents(_ACCEPT)
         if feedback is not None:
             transaction.save_feedback(TaskId(task_id), feedback)
-        taken = _taken(workspace, history, run)
+        taken = _taken_over(workspace, history, run)
         transaction.save_run(taken)
         return taken
 
@@ -112,12 +112,12 @@ def _find(task_id: str, named: str, runs: tuple[Run, ...]) -> Run:
     return found[0]
 
 
-def _newer(history: History) -> Iterator[Run]:
+def _newer_foreign(history: History) -> Iterator[Run]:
     if history.recent:
         yield from (run for run in history.beside.foreign if run.sort_key > history.recent[-1].sort_key)
 
 
-def _taken(workspace: Workspace, history: History, run: Run) -> Run:
+def _taken_over(workspace: Workspace, history: History, run: Run) -> Run:
     """Return the record of a foreign run, or of one of ours that was decided on elsewhere.
 
     Raises RequestError for what cannot be taken over, LockedError.
@@ -125,7 +125,7 @@ def _taken(workspace: Workspace, history: History, run: Run) -> Run:
     require_unclaimed(workspace, run.task_id)
     ours = history.find(run.id)
     if ours is not None:
-        return _decided_as(workspace, ours, run)
+        return _with_decision_of(workspace, ours, run)
     fault = None
     if run.status is RunStatus.RUNNING:
         fault = "has not ended"
@@ -138,7 +138,7 @@ def _taken(workspace: Workspace, history: History, run: Run) -> Run:
     return run.taken_over()
 
 
-def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
+def _with_decision_of(workspace: Workspace, ours: Run, copy: Run) -> Run:
     is_approval = copy.decision_state in APPROVALS
     branch = (
         head(workspace.repo).branch or DETACHED if is_approval and ours.own.worktree is not None else None
@@ -148,13 +148,13 @@ def _decided_as(workspace: Workspace, ours: Run, copy: Run) -> Run:
     return decided.deciding(DecisionFacts(approved_on=branch))
 
 
-def _saved(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+def _save_runs(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
     for run in taken:
         transaction.save_run(run)
-    return _settled(transaction, taken)
+    return _update_statuses(transaction, taken)
 
 
-def _settled(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
+def _update_statuses(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:
     tasks = save_feedback_and_statuses(transaction, transaction.state()).state.plan.tasks
     return [
         TakenOver(run, None if (task := tasks.get(run.task_id)) is None else task.status) for run in taken

@@ -14,7 +14,7 @@ from git_blackbird.controller.change.commit.approval import (
     require_branch,
 )
 from git_blackbird.controller.change.decide.checkpoint import (
-    diverged_in,
+    diverged_names,
     find_approvable,
     find_pending,
     find_undoable,
@@ -24,8 +24,8 @@ from git_blackbird.controller.change.decide.checkpoint import (
 )
 from git_blackbird.controller.change.land.landing import merge_change
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.manual_commits import deferred_recorded
-from git_blackbird.controller.core.drafts import Drafts, drop_arrived
+from git_blackbird.controller.change.work.manual_commits import recording_deferred
+from git_blackbird.controller.core.drafts import Drafts, drop_recorded_drafts
 from git_blackbird.controller.core.guards import (
     require_readable,
     require_unclaimed,
@@ -82,7 +82,7 @@ class DecisionResult:
     halves: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """Further remarks, one line each."""
         is_elsewhere = self.run.own.worktree is not None
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
@@ -92,10 +92,10 @@ class DecisionResult:
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
                 for path in self.edited
             ),
-            *(f"left out, {kept}: {clean_line(path)}{self._half(path)}" for path in self.left_out),
+            *(f"left out, {kept}: {clean_line(path)}{self._rename_text(path)}" for path in self.left_out),
         )
 
-    def _half(self, path: str) -> str:
+    def _rename_text(self, path: str) -> str:
         other = self.halves.get(path)
         return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
 
@@ -141,7 +141,7 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.environment.forbid_agents("decide")
-    with deferred_recorded(workspace) as deferred:
+    with recording_deferred(workspace) as deferred:
         return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
 
@@ -167,28 +167,28 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         require_requestable(workspace, state.history(task.id), run)
         comments = decision.comments or Drafts(workspace).comments(run).items
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
-    pair, runs, said = _decided_change(workspace, state, run, decision)
+    pair, runs, remarks = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
     is_in_place = run.own.worktree is None or run.has_landed
     if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
-        return replace(result, **said._asdict())
+        return replace(result, **remarks._asdict())
     require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
     worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
-    moved = diverged_in(workspace, pair, worktree)
+    moved = diverged_names(workspace, pair, worktree)
     decided, after = _save(workspace, run, decision, pair)
     if decision.state is DecisionState.REJECTED:
         # Where the index cannot follow a killed approval's commit now, the status says so.
         with suppress(UnusableError):
             recover_approval(workspace)
     undo = undo_commands(decided)
-    return DecisionResult(decided, after, moved, undo, other_branch=strayed, **said._asdict())
+    return DecisionResult(decided, after, moved, undo, other_branch=strayed, **remarks._asdict())
 
 
-class _Said(NamedTuple):
+class _Remarks(NamedTuple):
     edited: tuple[str, ...]
     left_out: tuple[str, ...]
     halves: Mapping[str, str]
@@ -196,7 +196,7 @@ class _Said(NamedTuple):
 
 def _decided_change(
     workspace: Workspace, state: PlanState, run: Run, decision: Decision
-) -> tuple[Trees | None, tuple[Run, ...], _Said]:
+) -> tuple[Trees | None, tuple[Run, ...], _Remarks]:
     """Return the change that a decision is about, its runs, and remarks on it.
 
     Raises RequestError for a part that there is not, UnresolvedError.
@@ -217,13 +217,13 @@ def _decided_change(
         _require_resolved(workspace, run, whole, decision.only)
     edited = () if edits is None else edits.paths
     if not decision.only:
-        return whole, runs, _Said(edited, (), {})
+        return whole, runs, _Remarks(edited, (), {})
     if whole is None:
         raise RequestError("the change is not known, so no part of it can be approved")
     part = part_of(workspace.repo, whole, decision.only)
     left_out = left_out_of(workspace.repo, whole, part)
     halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
-    return part, runs, _Said(edited, left_out, halves)
+    return part, runs, _Remarks(edited, left_out, halves)
 
 
 def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: Collection[str]) -> None:
@@ -307,7 +307,7 @@ def _save(
             require_unclaimed(workspace, run.task_id)
         facts = DecisionFacts(
             shown=pair,
-            approved_on=_approved_on(workspace, run, decision),
+            approved_on=_approved_branch(workspace, run, decision),
             in_part=bool(decision.only),
             comments=decision.comments or stored.own.decision.comments,
         )
@@ -318,11 +318,11 @@ def _save(
         transaction.save_run(decided)
         after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
-    drop_arrived(workspace)
+    drop_recorded_drafts(workspace)
     return decided, after
 
 
-def _approved_on(workspace: Workspace, run: Run, decision: Decision) -> str | None:
+def _approved_branch(workspace: Workspace, run: Run, decision: Decision) -> str | None:
     """Return where the commit of an approval is to go that is made once the change has landed."""
     if run.own.worktree is None or decision.state not in APPROVALS:
         return None

@@ -10,12 +10,12 @@ from git_blackbird.controller.change.commit.approval import (
     name_uncommitted,
     wrong_branch,
 )
-from git_blackbird.controller.change.land.sent_back import block
+from git_blackbird.controller.change.land.sent_back import block_landing
 from git_blackbird.controller.change.work.finish import snapshot_and_summarize
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.snapshots import look_at
+from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.controller.place.worktrees import bring_submodules, place_of, release
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
@@ -95,8 +95,10 @@ def merge_change(workspace: Workspace, run: Run) -> Landing:
     for _ in range(_TRIES):
         # Taken before the snapshot: a later edit changes them.
         expected = take_signatures(repo, sorted(paths))
-        now, unknown = look_at(workspace, [change if begun is None else begun], expected, change.base)
-        merge = _merged(repo, change, now) if begun is None else _gone_on(repo, begun, now)
+        now, unknown = snapshot_with_ignored(
+            workspace, [change if begun is None else begun], expected, change.base
+        )
+        merge = _merge_into(repo, change, now) if begun is None else _continued_merge(repo, begun, now)
         paths = set(trees.changed_paths(now, merge.tree))
         if paths <= expected.keys():
             expected = {path: expected[path] for path in paths}
@@ -113,14 +115,14 @@ def _is_submodule(trees: TreeStore, tree: str, path: bytes) -> bool:
     return entry is not None and entry.mode == SUBMODULE
 
 
-def _merged(repo: Repository, change: Trees, now: str) -> TreeMerge:
+def _merge_into(repo: Repository, change: Trees, now: str) -> TreeMerge:
     if now == change.base:
         return TreeMerge(change.head)
     (merge,) = merge_trees(repo, change.base, [(now, change.head)])
     return with_additions(repo, merge)
 
 
-def _gone_on(repo: Repository, begun: Trees, now: str) -> TreeMerge:
+def _continued_merge(repo: Repository, begun: Trees, now: str) -> TreeMerge:
     """Return the merge of the rest of an interrupted landing, each path judged by itself."""
     merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
     return TreeMerge(merged.tree, tuple(sorted(merged.left)))
@@ -189,21 +191,21 @@ def land(
     if plan is not None and plan.obstacles:
         plan = name_uncommitted(workspace, state, plan)
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
-        return block(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
+        return block_landing(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
     refused = _write(workspace, run, landing)
     if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
         return None
     if refused:
         raise UnusableError(f"the change of {task.id} has not landed in full: {listed(refused)}", hint=AGAIN)
     if not commits:
-        return _landed(workspace, run, landing, ApprovalCommit(None))
+        return _record_landed(workspace, run, landing, ApprovalCommit(None))
     try:
         strayed = _other_branch_now(workspace, run)
         approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
         with commit_change(workspace, approval) as commit:
-            return _landed(workspace, run, landing, commit)
+            return _record_landed(workspace, run, landing, commit)
     except ApprovalRefusedError as error:
-        return _landed(workspace, run, landing, ApprovalCommit(None), error)
+        return _record_landed(workspace, run, landing, ApprovalCommit(None), error)
 
 
 def _is_committed(workspace: Workspace, run: Run) -> bool:
@@ -229,7 +231,7 @@ def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None
         return None
     switch = "" if branch.worked_on == DETACHED else f"`git switch {shell_word(branch.worked_on)}` and "
     way_out = task_command("decide", run.task_id, " --approve --any-branch")
-    return block(
+    return block_landing(
         workspace, run, f"{wrong_branch(branch)}; {switch}approve again, or commit here: `{way_out}`"
     )
 
@@ -242,7 +244,7 @@ def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, s
     repo, expected = workspace.repo, landing.expected
     if edited := find_edited(repo, expected):
         return dict.fromkeys(edited, _EDITED)
-    _begin(workspace, run, landing)
+    _record_begun(workspace, run, landing)
     seconds = float(workspace.config.snapshot.timeout_seconds)
     change = Trees(landing.now, landing.wanted)
     return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
@@ -255,7 +257,7 @@ def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
     """
     repo, trees, back = workspace.repo, TreeStore(workspace.repo), Trees(begun.head, begun.base)
     expected = take_signatures(repo, trees.changed_paths(*back))
-    now, unknown = look_at(workspace, [back], expected, begun.base)
+    now, unknown = snapshot_with_ignored(workspace, [back], expected, begun.base)
     written = _journal(repo, begun).written()
     open_paths = [
         path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
@@ -277,7 +279,7 @@ class StaleLandingError(UnusableError):
     """A person has decided otherwise meanwhile: the change must not land. Nothing was written."""
 
 
-def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
+def _record_begun(workspace: Workspace, run: Run, landing: Landing) -> None:
     """Record that files are about to be written, if the change is still to land.
 
     Raises StaleLandingError.
@@ -292,7 +294,7 @@ def _begin(workspace: Workspace, run: Run, landing: Landing) -> None:
             transaction.save_run(stored.landing_as(begun=begun))
 
 
-def _landed(
+def _record_landed(
     workspace: Workspace,
     run: Run,
     landing: Landing,
@@ -305,7 +307,7 @@ def _landed(
         landing=Landed(
             at=now,
             merge=Merge(trees=landing.pair, additions=additions_in(run, landing)),
-            uncommitted=None if refusal is None else _uncommitted(run, refusal),
+            uncommitted=None if refusal is None else _uncommitted_text(run, refusal),
             check=run.landing_check,
         )
     )
@@ -323,7 +325,7 @@ def _landed(
     return LandingEnded(run.task_id, saved, commit, warnings)
 
 
-def _uncommitted(run: Run, refusal: ApprovalRefusedError) -> str:
+def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
     message = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
     why = message.replace("\n", ": ", 1).replace("\n", "; ")
     return f"it is not committed: {why}; `{task_command('decide', run.task_id, ' --approve')}` tries again"

@@ -49,10 +49,12 @@ class Obstacle(NamedTuple):
 NO_OBSTACLE = Obstacle()
 
 
-def block(workspace: Workspace, run: Run, reason: str, obstacle: Obstacle = NO_OBSTACLE) -> LandingEnded:
-    """Leave a change that could not land to a person."""
+def block_landing(
+    workspace: Workspace, run: Run, reason: str, obstacle: Obstacle = NO_OBSTACLE
+) -> LandingEnded:
+    """Leave a change that could not land to a person; record ``facts`` too."""
     now = workspace.environment.timestamp()
-    reason = f"{_halves(workspace, run)}{reason}"
+    reason = f"{_partly_landed_text(workspace, run)}{reason}"
 
     def blocked(stored: Run) -> Run:
         blocked = LandingBlocked(
@@ -69,14 +71,14 @@ def block(workspace: Workspace, run: Run, reason: str, obstacle: Obstacle = NO_O
     return LandingEnded(run.task_id, saved, reasons=(reason,))
 
 
-def _halves(workspace: Workspace, run: Run) -> str:
+def _partly_landed_text(workspace: Workspace, run: Run) -> str:
     """Name the files of a partly landed change that are in the user's worktree."""
     attempt = run.landing_pair
     if attempt is None:
         return ""
     trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree
     written = {*trees.changed_paths(*attempt)} - {*trees.changed_paths(attempt.head, now)}
-    return f"your worktree has it in {_named(sorted(written))}; " if written else ""
+    return f"your worktree has it in {_joined_names(sorted(written))}; " if written else ""
 
 
 def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | None = None) -> LandingEnded:
@@ -97,7 +99,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
             _show_merge(workspace, run, merged)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
         text = f"{reason.text}; {why}{_way_out(run, reason)}"
-        return block(workspace, run, text, Obstacle(reason.check))
+        return block_landing(workspace, run, text, Obstacle(reason.check))
     now = workspace.environment.timestamp()
     change = run.change_elsewhere
     brought = None if merged is None or change is None else Brought(change=change, merge=merged)
@@ -130,7 +132,7 @@ def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
     """Return the reason of a merge with conflicts, with the merge drivers that failed. Raises GitError."""
     failed = failed_drivers(workspace.repo, merge)
     notes = [f"{path.decode(errors='replace')}: {why}" for path, why in failed.items()]
-    text = "; ".join((f"it conflicts with your worktree in {_named(merge.conflicts)}", *notes))
+    text = "; ".join((f"it conflicts with your worktree in {_joined_names(merge.conflicts)}", *notes))
     return Reason(text, render_conflict_request(merge.conflicts, (*merge.messages, *notes)))
 
 
@@ -157,5 +159,5 @@ def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
     return None if text is None else Reason(text, render_unresolved_request(left))
 
 
-def _named(paths: Iterable[bytes]) -> str:
+def _joined_names(paths: Iterable[bytes]) -> str:
     return ", ".join(path.decode(errors="replace") for path in paths)

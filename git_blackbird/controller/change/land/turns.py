@@ -9,8 +9,8 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 
 
-def waits_for(workspace: Workspace, state: PlanState, run: Run) -> TaskId | None:
-    """Return the task whose turn to land comes before that of a run; None where it is that run's.
+def next_to_land(workspace: Workspace, state: PlanState, run: Run) -> TaskId | None:
+    """Return the task that has to land before a run's change; None if the run's turn has come.
 
     A landing that has begun does not wait. Raises UnusableError.
     """

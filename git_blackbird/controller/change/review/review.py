@@ -14,9 +14,9 @@ from git_blackbird.controller.change.review.reviewer import (
     run_reviewer,
 )
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.agent_process import RunContext, keep_logs, open_run
+from git_blackbird.controller.change.work.agent_process import RunContext, open_run, publish_logs
 from git_blackbird.controller.change.work.finish import ending_of
-from git_blackbird.controller.change.work.guard import agent_ended, remember_config, watch_agent
+from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform, warn
@@ -115,7 +115,7 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
     if merged is not None and not merged.missing:
         return {}
     about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
-    ended = (review for review in about if _got_package(review, package))
+    ended = (review for review in about if _has_judged(review, package))
     return {
         SOURCES[review.run_type]: review
         for review in ended
@@ -129,7 +129,7 @@ def _is_second_try(review: Run) -> bool:
     return is_over and review.context["review"].get("fault") is not None
 
 
-def _got_package(review: Run, package: str) -> bool:
+def _has_judged(review: Run, package: str) -> bool:
     """Whether a reviewer judged exactly this ``package``."""
     sent = review.context.get("review")
     if not isinstance(sent, dict) or review.run_type not in SOURCES:
@@ -175,17 +175,19 @@ async def _worktree(context: RunContext, task_id: TaskId, since: str) -> str | N
 
 
 async def _review_side(
-    context: RunContext, order: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
+    context: RunContext, review_request: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
 ) -> Run:
     """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
     workspace, fault = context.workspace, None
     seconds = float(workspace.config.reviews.timeout_seconds)
     for _ in range(_TRIES):
-        prompt = render_reviewer_prompt(source, order.package, fault)
-        opened = open_run(context, order.task.id, order.tree)
-        opened = opened.of_type(TYPES[source], _context(order, source, prompt, fault))
-        initial_run = opened.with_own(Own(opinion=Opinion(run=order.run.id, round=order.round_number)))
-        request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
+        prompt = render_reviewer_prompt(source, review_request.package, fault)
+        opened = open_run(context, review_request.task.id, review_request.tree)
+        opened = opened.of_type(TYPES[source], _context(review_request, source, prompt, fault))
+        initial_run = opened.with_own(
+            Own(opinion=Opinion(run=review_request.run.id, round=review_request.round_number))
+        )
+        request = ReviewerRequest(initial_run, review_request.task.title, prompt, wall_seconds=seconds)
         run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
         outcome, result = classify_answer(
             ended,
@@ -193,12 +195,12 @@ async def _review_side(
         )
         closed = run.ended(ending_of(ended, outcome, workspace.environment.timestamp()))
         if result is not None:
-            closed = closed.judging(order.run.id, order.round_number, result.to_json())
+            closed = closed.judging(review_request.run.id, review_request.round_number, result.to_json())
         with workspace.transaction() as transaction:
             workspace.store.at_work.discard(closed.id)
             transaction.save_run(closed)
-        keep_logs(workspace, closed)
-        context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
+        publish_logs(workspace, closed)
+        context.ui.notify(RunEnded(closed, review_request.task.title, ended.duration_seconds))
         is_refused = ended.reading.refusal is not None or closed.own.terminal_reason in _NOT_TRIED_AGAIN
         if result is not None or is_refused:
             break
@@ -215,16 +217,16 @@ def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: s
 
 
 def _begin(workspace: Workspace, run: Run) -> None:
-    remember_config(workspace)
+    store_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
         watch_agent(workspace, transaction, run)
 
 
-def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:
+def task_changed(workspace: Workspace, review_request: ChangeReviewRequest) -> bool:
     """Whether the task was edited since its reviewers got it."""
-    task = workspace.store.plan().tasks.get(order.task.id)
-    return task is not None and task_part(task) != task_part(order.task)
+    task = workspace.store.plan().tasks.get(review_request.task.id)
+    return task is not None and task_part(task) != task_part(review_request.task)
 
 
 def save_reviews(
@@ -247,7 +249,7 @@ def _complete(
     workspace: Workspace, run: Run, result: Reviewed, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
-    with agent_ended(workspace, run) as (transaction, check):
+    with closing_run(workspace, run) as (transaction, check):
         transaction.renew_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
@@ -286,7 +288,7 @@ def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) 
     return run.awaiting_decision(now) if run.decision_required else run
 
 
-def ask_instead(workspace: Workspace, run: Run) -> Run:
+def replace_request_by_decision(workspace: Workspace, run: Run) -> Run:
     """Turn an undeliverable request of the reviewers or the check into an ordinary decision."""
     now = workspace.environment.timestamp()
     return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).without_request())
@@ -300,7 +302,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     """
     with workspace.transaction() as transaction:
         run = require_change(workspace.store.records.history(task.id), task)
-        transaction.save_run(_reopened(run))
+        transaction.save_run(_reopening_fields(run))
         return save_statuses(transaction).state
 
 
@@ -319,7 +321,7 @@ def require_change(history: History, task: Task) -> Run:
     return run
 
 
-def _reopened(run: Run) -> Run:
+def _reopening_fields(run: Run) -> Run:
     if run.is_pending:
         return run.unasked().with_own(Own(review=ReviewState.DUE))
     # Due reviews stay due: nothing else could be done before them.

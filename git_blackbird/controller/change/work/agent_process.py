@@ -177,7 +177,7 @@ def log_bytes(workspace: Workspace) -> int:
     return workspace.config.execution.log_megabytes * _MEGABYTE
 
 
-def keep_logs(workspace: Workspace, run: Run) -> None:
+def publish_logs(workspace: Workspace, run: Run) -> None:
     """Cut the logs of a run to their bound, and move them to where people find them.
 
     Not before its record is saved: until that says how much was printed beyond it, the files alone do.
@@ -188,7 +188,7 @@ def keep_logs(workspace: Workspace, run: Run) -> None:
         move_log(workspace.paths, stream, log)
 
 
-def keep_left_logs(workspace: Workspace) -> None:
+def publish_leftover_logs(workspace: Workspace) -> None:
     """Cut and move the logs of ended runs after a crash; needs the controller lock."""
     records, streams = workspace.store.records, workspace.paths.streams
     names = sorted(os.listdir(streams)) if streams.is_dir() else []
@@ -196,7 +196,7 @@ def keep_left_logs(workspace: Workspace) -> None:
         runs = (*records.history(TaskId(task_id)).runs, *records.reviews(TaskId(task_id)).runs)
         run = next((run for run in runs if run.id == run_id), None)
         if run is not None and run.status is not RunStatus.RUNNING:
-            keep_logs(workspace, run)
+            publish_logs(workspace, run)
 
 
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
@@ -238,7 +238,7 @@ async def run_agent(
     try:
         record(run)
         child.open_gate()
-        context.ui.notify(started(start, child))
+        context.ui.notify(started_event(start, child))
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
@@ -266,8 +266,8 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
     )
 
 
-def started(start: AgentStart, child: Child) -> RunStarted:
-    """Return the event that lets people see that an agent is at work."""
+def started_event(start: AgentStart, child: Child) -> RunStarted:
+    """Return the event that reports an agent's start."""
     run = start.run
     return RunStarted(
         run.task_id, start.title, run.id, run.provider, run.own.resumes, child.pid, run.run_type

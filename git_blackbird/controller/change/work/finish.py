@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from git_blackbird import trace
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
-from git_blackbird.controller.change.work.agent_process import keep_logs
-from git_blackbird.controller.change.work.guard import agent_ended, list_tracked
+from git_blackbird.controller.change.work.agent_process import publish_logs
+from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.own_branch import own_change_elsewhere
+from git_blackbird.controller.place.own_branch import own_change_in_worktree
 from git_blackbird.controller.place.snapshots import (
     OwnChange,
     own_change,
@@ -129,7 +129,7 @@ def close_run(
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
     closed = closed.continuable(session_to_resume(run, ended.reading))
-    closed = closed.noting(*_left_conflicts(workspace, summarized)).with_own(Own(no_change=no_change))
+    closed = closed.noting(*_unresolved_conflicts(workspace, summarized)).with_own(Own(no_change=no_change))
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
@@ -170,7 +170,7 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
         save_status(transaction, run.task_id)
 
 
-def _left_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
+def _unresolved_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
     """Name the conflicts of a merge that the agent was sent and left unresolved."""
     change = run.change_elsewhere
     if change is not None and change.base != run.base_tree:
@@ -288,7 +288,7 @@ def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, 
     Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
     """
     if run.own.worktree is not None:
-        return own_change_elsewhere(workspace, run, pair)
+        return own_change_in_worktree(workspace, run, pair)
     try:
         return own_change(workspace, run, pair, log_end)
     except GitStoppedError:
@@ -306,12 +306,12 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     The record names the commits that were made in the run.
     """
     commits = list_tracked(workspace, ui, run)
-    with agent_ended(workspace, run) as (transaction, check):
+    with closing_run(workspace, run) as (transaction, check):
         closed = run
         if (check.is_loosened or _is_doubtful(run)) and not run.is_review:
             closed = _due_in_any_case(run)
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        closed = check.noted_in(closed).with_own(Own(commits=commits))
+        closed = check.add_notes_to(closed).with_own(Own(commits=commits))
         if stored.own.superseded is not None:
             # A person set the task's status while the agent worked: nothing is asked of this run.
             closed = closed.undecided().with_own(Own(superseded=stored.own.superseded))
@@ -319,7 +319,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         # The plan is valid.
         transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
-    keep_logs(workspace, closed)
+    publish_logs(workspace, closed)
     texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
     texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]

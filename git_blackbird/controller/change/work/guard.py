@@ -55,8 +55,8 @@ class WorkCheck:
     is_loosened: bool
     stale: tuple[StaleCopy, ...]
 
-    def noted_in(self, run: Run) -> Run:
-        """Return the record of the run with these changes, and the notes for a person."""
+    def add_notes_to(self, run: Run) -> Run:
+        """Return the fields of the run's record with these notes for a person."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
         edits = ForeignEdits(plan=self.plan_changes, config=self.config_changes)
         return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits))
@@ -80,7 +80,7 @@ def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
+def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
     """Hold the store lock to save the end of a run, with its agent's other changes.
 
     The copy of the plan is left until the record is saved. Raises UnusableError when git's configuration
@@ -91,12 +91,12 @@ def agent_ended(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
         workspace.store.at_work.discard(run.id)
         plan = _check_plan(workspace, transaction, run.id)
         yield transaction, WorkCheck(*plan, *config, transaction.restore_copies())
-    forget_config(workspace)
+    remove_stored_config(workspace)
     if workspace.store.at_work:
-        remember_config(workspace)
+        store_config(workspace)
 
 
-def remember_config(workspace: Workspace) -> None:
+def store_config(workspace: Workspace) -> None:
     """Store the configuration before an agent works, unless another one is at work."""
     if not workspace.store.at_work or not workspace.paths.known_config.exists():
         _save(workspace, _observe(workspace))
@@ -118,7 +118,7 @@ def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
     return tuple(changes), is_looser
 
 
-def forget_config(workspace: Workspace) -> None:
+def remove_stored_config(workspace: Workspace) -> None:
     """Remove the stored configuration, once its changes are recorded, or when no agent works."""
     workspace.paths.known_config.unlink(missing_ok=True)
 
@@ -249,7 +249,7 @@ def _check_plan(
     return describe_changes(parse_plan(known, "the plan before the run"), after), None
 
 
-def settle_plan(transaction: Transaction) -> None:
+def drop_stale_plan_backup(transaction: Transaction) -> None:
     """Drop the backup of the plan of a closed run; if the plan file is gone, restore it first.
 
     For when no agent works: a crash just after a record was closed leaves such a copy behind.

@@ -73,7 +73,7 @@ class Instruction:
         context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
-    def telling_of(self, others: OtherTasks) -> "Instruction":
+    def with_other_tasks(self, others: OtherTasks) -> "Instruction":
         """Return the instruction with a note on the other tasks at work, if there are any."""
         part = others_part(others)
         if not part:
@@ -92,8 +92,8 @@ class Restart:
     message: str | None
 
 
-def order_start(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Instruction:
-    """Start a new session with every pending message of the task."""
+def start_instruction(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Instruction:
+    """Return the instruction that starts a new session with every pending message of the task."""
     owed = _with_message(state.pending_messages(task.id), message)
     project = load_project_overview(workspace)
     context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
@@ -102,35 +102,39 @@ def order_start(workspace: Workspace, state: PlanState, task: Task, message: str
     return Instruction(task, context, render_prompt(context), message=message)
 
 
-def order_continue(run: Run, task: Task, owed: PendingMessages, message: str | None) -> Instruction:
+def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: str | None) -> Instruction:
     """Resume a session with a person's message, with review feedback, or with the fixed text."""
     text = message or ("" if owed.review else CONTINUE_TEXT)
-    prompt = join_messages(text, _earlier(owed, message))
-    return _resumed(run, task, _with_message(owed, message), prompt, message)
+    prompt = join_messages(text, _earlier_messages(owed, message))
+    return _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
 
 
-def order_answers(run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]) -> Instruction:
+def answers_instruction(
+    run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]
+) -> Instruction:
     """Resume a session with the answers to its questions."""
     asked = questions_of(run)
     answered = owed._replace(questions=(*owed.questions, *asked), answers=(*owed.answers, *answers))
-    prompt = join_messages(render_answers(asked, answers), _earlier(owed._replace(answers=()), None))
-    return replace(_resumed(run, task, answered, prompt, None), answers=answers)
+    prompt = join_messages(render_answers(asked, answers), _earlier_messages(owed._replace(answers=()), None))
+    return replace(_resuming_instruction(run, task, answered, prompt, None), answers=answers)
 
 
-def order_changes(
+def changes_instruction(
     run: Run, task: Task, owed: PendingMessages, message: str | None, change: Summary | None
 ) -> Instruction:
-    """Resume a session with the change request on ``run``."""
+    """Return the instruction that resumes a session with the change request on ``run``."""
     request = run.decision_feedback or ""
     current = join_messages(request, message) if message else request
     request_text = render_change_request(current, change)
-    earlier = _earlier(owed, request)
+    earlier = _earlier_messages(owed, request)
     prompt = join_messages(request_text, earlier) if earlier else request_text
-    order = _resumed(run, task, _with_message(owed, message), prompt, message)
-    return replace(order, context=with_changed_files(order.context, change))
+    instruction = _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
+    return replace(instruction, context=with_changed_files(instruction.context, change))
 
 
-def _resumed(run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None) -> Instruction:
+def _resuming_instruction(
+    run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None
+) -> Instruction:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
     gated = run.decision_required is True
     return Instruction(task, with_messages(fresh, owed), prompt, run, message, gated=gated)
@@ -142,7 +146,7 @@ def _with_message(owed: PendingMessages, message: str | None) -> PendingMessages
     return owed._replace(texts=(*owed.texts, message))
 
 
-def _earlier(owed: PendingMessages, said_now: str | None) -> str:
+def _earlier_messages(owed: PendingMessages, said_now: str | None) -> str:
     """Repeat earlier requests and answers: the agent may never have got them."""
     texts = [text for text in owed.texts if text != said_now]
     answers = render_answers(owed.questions, owed.answers) if owed.answers else ""

@@ -93,8 +93,8 @@ def record_commit(
                 continue
             if one is not None:
                 noted.append(one)
-                lines.append(_line(one, work))
-        lines += _no_longer_named(workspace, transaction, commit, replaced)
+                lines.append(_recorded_line(one, work))
+        lines += _dropped_task_texts(workspace, transaction, commit, replaced)
     # The person who decides may be another than the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
@@ -104,7 +104,7 @@ def record_commit(
     return tuple(lines)
 
 
-def _no_longer_named(
+def _dropped_task_texts(
     workspace: Workspace, transaction: Transaction, commit: Commit, replaced: str | None
 ) -> Iterator[str]:
     """Name the tasks that the replaced commit did and this one no longer names."""
@@ -183,7 +183,7 @@ def _committed(workspace: Workspace, run: Run, work: ManualCommit) -> Run:
     return run.made_at(workspace.environment.timestamp(), work.summary).with_own(parts)
 
 
-def _line(recorded: RecordedCommit, work: ManualCommit) -> str:
+def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:
     run, oid = recorded.run, work.commit.oid[:_SHORT]
     text = (
         f"commit {oid} is recorded as run {run.id} of {run.task_id}"
@@ -222,8 +222,8 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def deferred_recorded(workspace: Workspace) -> Iterator[tuple[str, ...]]:
-    """Record the commits that were left; an error in the block carries their lines as notes."""
+def recording_deferred(workspace: Workspace) -> Iterator[tuple[str, ...]]:
+    """Record the deferred commits; an error in the block carries their lines as notes."""
     lines = record_deferred(workspace)
     try:
         yield lines

@@ -18,9 +18,9 @@ from git_blackbird.controller.change.work.agent_process import (
 )
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.guard import (
-    remember_config,
     start_tracking,
     stop_tracking,
+    store_config,
     watch_agent,
 )
 from git_blackbird.controller.change.work.instructions import Instruction
@@ -73,7 +73,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         base = context.begins
         if base is None:
             base = await run_in_thread(lambda: snapshot(context.workspace))
-        name_left_out(context.ui, context.left_out, base.left_out)
+        warn_left_out(context.ui, context.left_out, base.left_out)
         inside = await run_in_thread(lambda: submodules(context.workspace))
     digests = {path: state.digest for path, state in inside.items()}
     initial_run = _initial_run(context, instruction, base).beginning_at(size, digests)
@@ -84,18 +84,18 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
 
 
-def _name_other_agent(context: RunContext, order: Instruction) -> None:
+def _name_other_agent(context: RunContext, instruction: Instruction) -> None:
     # The rights and the knowledge of its agent differ.
-    name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
-    if order.resumes is not None or newest is None or newest.provider in {"", name}:
+    name, newest = context.agent.name, context.workspace.store.records.history(instruction.task.id).newest
+    if instruction.resumes is not None or newest is None or newest.provider in {"", name}:
         return
     before, now = agent_in_text(newest.provider), agent_in_text(name)
-    text = f"{order.task.id} was started with {before}; {now} starts a new session"
-    hint = task_command("restart", order.task.id).with_agent(newest.provider, "with that agent")
-    inform(context.ui, text, order.task.id, hint if newest.provider in AGENT_NAMES else None)
+    text = f"{instruction.task.id} was started with {before}; {now} starts a new session"
+    hint = task_command("restart", instruction.task.id).with_agent(newest.provider, "with that agent")
+    inform(context.ui, text, instruction.task.id, hint if newest.provider in AGENT_NAMES else None)
 
 
-def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
+def warn_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
     """Name each path left out of a snapshot, unless it is ``named`` already."""
     for skipped in left_out:
         if skipped.path not in named:
@@ -103,24 +103,26 @@ def name_left_out(ui: UserInterface, named: set[str], left_out: Sequence[Skipped
             warn(ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
 
 
-def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run:
-    initial_run, resumed = open_run(context, order.task.id, base.tree), order.resumes
+def _initial_run(context: RunContext, instruction: Instruction, base: Snapshot) -> Run:
+    initial_run, resumed = open_run(context, instruction.task.id, base.tree), instruction.resumes
     session = (
         context.agent.new_session(f"{context.workspace.environment.random_bits(128):032x}")
         if resumed is None
         else resumed.provider_session_ref
     )
-    said = Said(message=order.message, answers=order.answers)
-    initial_run = initial_run.of_type(RunType.EXECUTE, order.context).continuable(session)
+    said = Said(message=instruction.message, answers=instruction.answers)
+    initial_run = initial_run.of_type(RunType.EXECUTE, instruction.context).continuable(session)
     initial_run = initial_run.with_own(Own(said=said, worktree=_worktree(context, resumed, base)))
     return (
-        initial_run if resumed is None else initial_run.resuming(resumed, order.prompt, order.task.updated_at)
+        initial_run
+        if resumed is None
+        else initial_run.resuming(resumed, instruction.prompt, instruction.task.updated_at)
     )
 
 
 def _worktree(context: RunContext, resumed: Run | None, base: Snapshot) -> Worktree | None:
     workspace = context.workspace
-    if not workspace.works_elsewhere:
+    if not workspace.is_task_worktree:
         return None
     before = None if resumed is None else resumed.own.worktree
     return Worktree(
@@ -187,14 +189,14 @@ class _TaskRun:
         )
         stop_tracking(workspace)
         if closed.review_summary is not None:
-            name_left_out(context.ui, context.left_out, closed.review_summary.left_out)
+            warn_left_out(context.ui, context.left_out, closed.review_summary.left_out)
         context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
         return closed
 
     def _record(self, run: Run) -> None:
         """Write record, then plan, under one lock; whether the task may start is judged under it too."""
         workspace, is_new = self._context.workspace, self._instruction.resumes is None
-        remember_config(workspace)
+        store_config(workspace)
         with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
             state = transaction.state_of(run.task_id)
             plan, task = state.plan, state.plan.tasks.get(run.task_id)

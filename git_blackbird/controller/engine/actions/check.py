@@ -46,7 +46,7 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     command = workspace.check_command
     if not command:
         # It was switched off meanwhile.
-        update_run(workspace, run, lambda stored: _passed_on(workspace, stored, None))
+        update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, None))
         return None
     pair, _ = await run_in_thread(lambda: change_of(workspace, state, task.id))
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
@@ -176,12 +176,12 @@ def _judge(command: UserCommand, ended: ProcessResult) -> CheckResult:
 
 def _save(workspace: Workspace, run: Run, result: CheckResult) -> CheckEnded:
     """Save the verdict, and what follows from it; return it as an event."""
-    saved = update_run(workspace, run, lambda stored: _passed_on(workspace, stored, result))
+    saved = update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, result))
     history = workspace.store.records.history(run.task_id)
     return CheckEnded(run.task_id, saved, result, escalation_reasons(workspace, history, saved))
 
 
-def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) -> Run:
+def _with_verdict(workspace: Workspace, stored: Run, result: CheckResult | None) -> Run:
     """Return a record with the verdict on its change, and what is due after it.
 
     The reviews, else a decision where one is required. Where the configuration says so, a failed check goes
@@ -195,7 +195,7 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
     is_reviewed = stored.own.review is ReviewState.DUE
     if result is not None and follow_up is CheckFollowUp.FIX:
         skipped = checked.with_own(Own(review=ReviewState.SKIPPED)) if is_reviewed else checked
-        return _sent_back(workspace, skipped, render_check_request(result), now)
+        return _with_change_request(workspace, skipped, render_check_request(result), now)
     if is_reviewed:
         return checked
     if follow_up is CheckFollowUp.ASK:
@@ -203,7 +203,7 @@ def _passed_on(workspace: Workspace, stored: Run, result: CheckResult | None) ->
     return checked.awaiting_decision(now) if checked.decision_required else checked
 
 
-def _sent_back(workspace: Workspace, run: Run, request: str, now: str) -> Run:
+def _with_change_request(workspace: Workspace, run: Run, request: str, now: str) -> Run:
     """Return a record with a change request of the check's, or a decision where it cannot be carried out."""
     history, most = workspace.store.records.history(run.task_id), workspace.config.check.max_rounds
     if Change.of(history).count_sent_back(Requester.CHECK) >= most:

@@ -15,7 +15,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread, race_externa
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import left_stop
+from git_blackbird.controller.engine.stops import open_items_stop
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
@@ -102,7 +102,7 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
         return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(engine, state, run)
     if result.decided is not None:
         engine.ui.notify(result.decided)
-    for text in result.said:
+    for text in result.remarks:
         inform(engine.ui, text, run.task_id)
     for text in result.warnings:
         warn(engine.ui, text, run.task_id)
@@ -142,7 +142,7 @@ def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
     """Return the stop where nobody decides, with all decisions that are due."""
     due = [one.run for one in pending_decisions(state) if engine.scope.covers(one.task.id)]
     runs = (run, *(one for one in due if one.id != run.id))
-    return left_stop([_stop_on(engine.workspace, state, one) for one in runs])
+    return open_items_stop([_stop_on(engine.workspace, state, one) for one in runs])
 
 
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:

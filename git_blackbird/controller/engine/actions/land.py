@@ -21,7 +21,7 @@ from git_blackbird.controller.change.land.landing import (
 )
 from git_blackbird.controller.change.land.sent_back import (
     Obstacle,
-    block,
+    block_landing,
     check_reason,
     conflict_reason,
     send_back,
@@ -78,9 +78,9 @@ async def land_change(engine: Engine, action: LandChange, state: PlanState) -> S
             return await _merge_and_write(engine, action, state)
         engine.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
-        engine.ui.notify(block(workspace, run, error.message))
+        engine.ui.notify(block_landing(workspace, run, error.message))
     except MergeRefusedError as error:
-        engine.ui.notify(block(workspace, run, f"git cannot merge it: {error.message}"))
+        engine.ui.notify(block_landing(workspace, run, f"git cannot merge it: {error.message}"))
     except StaleLandingError as error:
         inform(engine.ui, error.message, run.task_id)
     return None
@@ -106,15 +106,15 @@ async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState)
         )
         if ended is not None:
             engine.ui.notify(ended)
-            _clear_away(engine, ended.run)
+            _remove_worktree(engine, ended.run)
             return None
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
-def _clear_away(engine: Engine, run: Run) -> None:
+def _remove_worktree(engine: Engine, run: Run) -> None:
     """Remove the worktree of a landed change in the background: many files take long."""
     if run.has_landed:
-        engine.beside(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
+        engine.run_in_background(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
 
 
 async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
@@ -136,7 +136,7 @@ def _finish(
     if landing.left:
         way_out = task_command("decide", run.task_id, " --approve --files PATH")
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
-        return block(workspace, run, f"{listed(landing.left)}{hint}")
+        return block_landing(workspace, run, f"{listed(landing.left)}{hint}")
     if landing.merge.conflicts:
         is_back = run.landing_begun and take_back(workspace, run, landing.pair)
         reason = conflict_reason(workspace, landing.merge)
@@ -174,4 +174,4 @@ def _ask(workspace: Workspace, run: Run, landing: Landing, check: CheckResult | 
     both = both_added_text(additions) if additions else None
     red = None if check is None else why_asked(check)
     offered = Merge(trees=landing.pair, additions=additions) if additions else None
-    return block(workspace, run, "; ".join(filter(None, (both, red))), Obstacle(check, offered))
+    return block_landing(workspace, run, "; ".join(filter(None, (both, red))), Obstacle(check, offered))

@@ -13,13 +13,13 @@ from git_blackbird.controller.change.review.review import (
     task_changed,
 )
 from git_blackbird.controller.change.work.agent_process import RunContext
-from git_blackbird.controller.core.agents import model_of, offering, require_reviewer
+from git_blackbird.controller.core.agents import adding_way_out, model_of, require_reviewer
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
 from git_blackbird.controller.place.worktrees import open_place
-from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
+from git_blackbird.controller.reviews.parent import StaleReviewError, parent_review_request, run_review
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.next_action import REVIEW_TRIES, ReviewChange, ReviewParent
@@ -42,7 +42,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     # They work where the change was made.
     opened = await run_in_thread(lambda: open_place(workspace, task.id, run))
     place = opened.workspace
-    for text in opened.said:
+    for text in opened.notices:
         inform(engine.ui, text, task.id)
     contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
     names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
@@ -103,7 +103,7 @@ async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) 
     """Run the review; a second try in a call tells the reviewer why the first gave no verdict."""
     parent = action.task
     reviewer = require_reviewer(engine.workspace)
-    with offering(engine.workspace, task_command("review run", parent.id).with_agent()):
+    with adding_way_out(engine.workspace, task_command("review run", parent.id).with_agent()):
         context = engine.context_of(reviewer)
     await engine.require_consent(context, as_reviewer=True)
     work = _review(engine, context, parent, state)
@@ -132,5 +132,7 @@ async def _review(engine: Engine, context: RunContext, parent: Task, state: Plan
     workspace, tries = engine.workspace, state.history(parent.id).reviews
     fault = tries[-1].error if parent.id in engine.scope.tried and tries else None
     top = None if context.agent.abilities.read_only else str(workspace.repo.top)
-    request = await run_in_thread(lambda: order_review(workspace, state, parent, fault=fault, top=top))
+    request = await run_in_thread(
+        lambda: parent_review_request(workspace, state, parent, fault=fault, top=top)
+    )
     return await run_review(context, request, engine.force_stop)

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from git_blackbird.controller.change.review.review import ask_instead
+from git_blackbird.controller.change.review.review import replace_request_by_decision
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.instructions import (
     Restart,
-    order_answers,
-    order_changes,
-    order_continue,
-    order_start,
+    answers_instruction,
+    changes_instruction,
+    continue_instruction,
+    start_instruction,
 )
 from git_blackbird.controller.change.work.task_run import StaleTaskError
 from git_blackbird.controller.change.work.worktree_setup import SetupError
-from git_blackbird.controller.core.agents import chosen_agent, offering, start_without
+from git_blackbird.controller.core.agents import adding_way_out, chosen_agent, start_with_other_agent
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import Unanswered, warn
@@ -72,11 +72,11 @@ async def _start(engine: Engine, state: PlanState, task: Task) -> Stop | None:
     if (left := engine.scope.starts_left) is not None:
         engine.scope = replace(engine.scope, starts_left=left - 1)
     try:
-        return await engine.run_task(order_start(workspace, state, task, None))
+        return await engine.run_task(start_instruction(workspace, state, task, None))
     except StaleTaskError as error:
         warn(engine.ui, error.message, task.id)
     except SetupError as error:
-        engine.pass_over(task.id, error)
+        engine.skip_task(task.id, error)
     return None
 
 
@@ -84,8 +84,8 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = engine.workspace, restart.task
     agent = chosen_agent(engine.workspace)
-    way = start_without(engine.workspace, restart_command(task.id), agent.name)
-    with offering(engine.workspace, way):
+    way = start_with_other_agent(engine.workspace, restart_command(task.id), agent.name)
+    with adding_way_out(engine.workspace, way):
         context = engine.context_of(agent)
     await engine.require_consent(context)
     if engine.is_interrupted:
@@ -94,23 +94,23 @@ async def restart_task(engine: Engine, restart: Restart, state: PlanState) -> St
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
         state = workspace.plan_state()
-    return await engine.run_task(order_start(workspace, state, task, restart.message))
+    return await engine.run_task(start_instruction(workspace, state, task, restart.message))
 
 
 async def continue_run(engine: Engine, action: ContinueRun, state: PlanState) -> Stop | None:
     """Resume the session; stop with the command that restarts the task where that is impossible."""
     stop = undeliverable_stop(engine.workspace, state, action)
-    if _is_to_start_anew(engine, action.run):
+    if _restarts_on_lost_worker(engine, action.run):
         text = f"{action.task.id} starts again elsewhere, since worker {action.run.worker} is gone"
         warn(engine.ui, text, action.task.id)
         return await restart_task(engine, Restart(action.task, None), state)
     if stop is not None:
         return stop
     pending = state.pending_messages(action.task.id)
-    return await engine.resume(action, order_continue(action.run, action.task, pending, None))
+    return await engine.resume(action, continue_instruction(action.run, action.task, pending, None))
 
 
-def _is_to_start_anew(engine: Engine, run: Run) -> bool:
+def _restarts_on_lost_worker(engine: Engine, run: Run) -> bool:
     restarts = engine.workspace.config.cluster.on_lost_worker == "restart"
     return restarts and engine.elsewhere is not None and engine.elsewhere.is_machine_lost(run)
 
@@ -126,10 +126,10 @@ async def apply_change_request(engine: Engine, action: ApplyChangeRequest, state
     if stop is None:
         _, summary = change_of(workspace, state, task.id)
         pending = state.pending_messages(task.id)
-        return await engine.resume(action, order_changes(run, task, pending, None, summary))
+        return await engine.resume(action, changes_instruction(run, task, pending, None, summary))
     if run.own.decision.by is None:
         return stop
-    ask_instead(workspace, run)
+    replace_request_by_decision(workspace, run)
     return None
 
 
@@ -137,7 +137,9 @@ async def send_feedback(engine: Engine, action: SendFeedback, state: PlanState) 
     """Resume the session with the feedback, once in a call."""
     task = action.task
     engine.scope = replace(engine.scope, carries=engine.scope.carries - {task.id})
-    return await engine.run_task(order_continue(action.run, task, state.pending_messages(task.id), None))
+    return await engine.run_task(
+        continue_instruction(action.run, task, state.pending_messages(task.id), None)
+    )
 
 
 async def ask_questions(engine: Engine, action: AskQuestions, state: PlanState) -> Stop | None:
@@ -151,15 +153,15 @@ async def ask_questions(engine: Engine, action: AskQuestions, state: PlanState) 
     reply = await engine.interruptible(ask)
     if isinstance(reply, Mapping):
         answers = match_answers(questions, reply, take_answer)
-        instruction = order_answers(run, task, state.pending_messages(task.id), answers)
+        instruction = answers_instruction(run, task, state.pending_messages(task.id), answers)
         if action.message is not None:
             instruction = instruction.with_message(action.message)
         return await engine.run_task(instruction)
     return _without_answers(engine, action, Unanswered() if engine.is_interrupted else reply)
 
 
-def only_answers(task: Task, hint: str) -> RequestError:
-    """Return the error that a message alone does not answer an agent's questions."""
+def answers_needed_error(task: Task, hint: str) -> RequestError:
+    """Return the error for a message that cannot stand in for answers to an agent's questions."""
     return RequestError(f"{task.id} is waiting for answers; -m alone does not answer them", hint=hint)
 
 
@@ -186,7 +188,7 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
     if isinstance(reply, Run):
         return None
     if reply is None and action.message is not None:
-        raise only_answers(task, command)
+        raise answers_needed_error(task, command)
     reason = StopReason.WAITING_USER if reply is None else StopReason.INTERRUPTED
     return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
 
@@ -217,7 +219,7 @@ async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Sto
     if answer == _RESTART:
         return await restart_task(engine, Restart(task, None), state)
     message = None if answer == _CONTINUE else answer
-    return await engine.run_task(order_continue(run, task, state.pending_messages(task.id), message))
+    return await engine.run_task(continue_instruction(run, task, state.pending_messages(task.id), message))
 
 
 def paused_stop(run: Run) -> Stop:

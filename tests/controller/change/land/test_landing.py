@@ -15,7 +15,7 @@ from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.export import create_task_branch
 from git_blackbird.controller.change.land.landing import Landing, land, merge_change
-from git_blackbird.controller.change.land.sent_back import block
+from git_blackbird.controller.change.land.sent_back import block_landing
 from git_blackbird.controller.change.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
@@ -268,12 +268,12 @@ def test_what_a_landing_said_of_one_worktree_is_not_said_of_the_next(demo: Path)
     conflicting(demo)
     configure(demo, landing__maxRounds="1")
     execute(demo, Person([APPROVE, REJECT]))
-    said = "move it to where it belongs"
-    assert said in (last(demo, "a").stdout or "")
+    remarks = "move it to where it belongs"
+    assert remarks in (last(demo, "a").stdout or "")
     reset_task(open_at(demo), "a")
     execute(demo, Person())
     assert len(runs_of(demo, "a")) == 3
-    assert said not in (last(demo, "a").stdout or "")
+    assert remarks not in (last(demo, "a").stdout or "")
 
 
 def test_no_round_means_a_person_at_once(demo: Path) -> None:
@@ -680,7 +680,7 @@ def test_a_conflict_without_markers_is_resolved_by_git_add(demo: Path) -> None:
     execute(demo)
     there = worktree(demo, "a")
     git(there, "checkout", "--theirs", "x.bin")
-    assert record_decision(open_at(demo), "a", APPROVE).said == (
+    assert record_decision(open_at(demo), "a", APPROVE).remarks == (
         "with what was edited in its worktree after the run: x.bin",
     )
     assert execute(demo).reason is StopReason.COMPLETED
@@ -695,7 +695,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     assert pending_checkpoint(open_at(demo), "a").edited == ("x.txt",)
     record_decision(open_at(demo), "a", APPROVE)
     result = record_decision(open_at(demo), "b", replace(APPROVE, only=("z.txt",)))
-    assert result.said == (
+    assert result.remarks == (
         "with what was edited in its worktree after the run: z.txt",
         f"left out, run {last(demo, 'b').id} keeps it: y.txt",
     )
@@ -783,7 +783,7 @@ def begin(repo: Path) -> Landing:
 def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_rejected: bool) -> None:
     land_in_part(demo)
     if is_rejected:
-        block(open_at(demo), last(demo, "a"), "it cannot be written")
+        block_landing(open_at(demo), last(demo, "a"), "it cannot be written")
         with pytest.raises(RequestError, match="the landing of a was interrupted"):
             record_decision(open_at(demo), "a", REJECT)
         record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
@@ -1066,6 +1066,6 @@ def test_who_approves_one_half_of_a_rename_is_told(demo: Path, named: str, other
     by_command(demo, "git mv a.txt b.txt")
     pending(demo, "")
     kept = f"left out, run {last(demo, 'a').id} keeps it: {other}"
-    assert record_decision(open_at(demo), "a", replace(APPROVE, only=(named,))).said == (
+    assert record_decision(open_at(demo), "a", replace(APPROVE, only=(named,))).remarks == (
         f"{kept}, the other half of a rename: {named} is approved",
     )
