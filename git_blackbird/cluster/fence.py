@@ -5,7 +5,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError, revisions
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
 
 HOME = "/home"
@@ -21,7 +21,7 @@ def claim(workspace: Workspace, remote: str, run_id: str, who: str) -> str:
     """Claim a run on the remote, and return the commit that says so. Raises FencedError, GitError."""
     repo, now, ref = workspace.repo, workspace.environment.now(), RunRefs.of(run_id).fence
     nonce = workspace.environment.random_bits(64)
-    mine = commit_of(repo, TreeStore(repo).save({}), (), f"{who} {nonce:016x}\n", now // _SECOND)
+    mine = write_commit(repo, TreeStore(repo).save({}), (), f"{who} {nonce:016x}\n", now // _SECOND)
     try:
         push(repo, remote, {ref: mine}, {ref: ""})
     except GitError:

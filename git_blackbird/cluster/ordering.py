@@ -13,7 +13,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
@@ -37,7 +37,7 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
     at = head(repo).commit
     message = f"What {run.task_id} begins with\n"
     parents = () if at is None else (at,)
-    base = commit_of(repo, run.base_tree or "", parents, message, now // _SECOND)
+    base = write_commit(repo, run.base_tree or "", parents, message, now // _SECOND)
     try:
         push(repo, remote, {RunRefs.of(run.id).base: base})
     except GitError as error:

@@ -35,17 +35,17 @@ from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import Repository, head, start_repository, without_git_env
+from git_blackbird.git.core.repository import Repository, head, init_repository, without_git_env
 from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,
-    checkout_ended,
-    commit_of,
+    end_checkout,
     find_task_worktree,
-    is_cut_off,
+    is_checkout_incomplete,
     move_base,
     remove_worktree,
+    write_commit,
 )
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
@@ -117,7 +117,7 @@ class RunPlace:
         with self.cloning:
             if not (place / ".git").is_dir():
                 place.mkdir(mode=0o700, parents=True, exist_ok=True)
-                start_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
+                init_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
         given = [RawSetting(name, raw, Layer.FLAG, "the home") for name, raw in settings]
         return open_workspace(self.environment._replace(cwd=place), given, no_input=True)
 
@@ -278,14 +278,14 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo
     # Files of an earlier run are on the remote; no other run works there.
-    if linked is not None and (is_cut_off(linked) or not _try_update_to(workspace, linked, tree)):
+    if linked is not None and (is_checkout_incomplete(linked) or not _try_update_to(workspace, linked, tree)):
         remove_worktree(repo, linked)
         linked = None
     if linked is None:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         linked = add_task_worktree(repo, task_id, folder)
         begin_checkout(linked, order.base)
-        checkout_ended(linked)
+        end_checkout(linked)
     move_base(linked, parents[0] if parents else order.base, ())
     return linked
 
@@ -387,9 +387,11 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
             entries[name] = _blob(trees, log.read_bytes())
     now = workspace.environment.now() // _SECOND
     run_id = order.request.run_id
-    end_of_run = commit_of(repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now)
+    end_of_run = write_commit(
+        repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now
+    )
     signed = _blob(trees, signature(order.key, run_id, order.base, end_of_run).encode())
-    return commit_of(repo, trees.save({SIGNATURE: signed}), (end_of_run,), "Signed\n", now)
+    return write_commit(repo, trees.save({SIGNATURE: signed}), (end_of_run,), "Signed\n", now)
 
 
 def _blob(trees: TreeStore, data: bytes) -> TreeEntry:

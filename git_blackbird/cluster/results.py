@@ -18,7 +18,7 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import is_made_here
+from git_blackbird.git.worktree.linked import is_our_commit
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
 from git_blackbird.git.worktree.saved_trees import keep_commit
@@ -105,6 +105,6 @@ def _write_files(workspace: Workspace, run: Run, head: str, paths: Collection[by
 def _keep_commits(repo: Repository, run: Run, commit: str) -> None:
     """Keep what the agent committed there, under the name of its run."""
     with using_objects(repo):
-        is_ours = is_made_here(open_libgit2(repo), commit)
+        is_ours = is_our_commit(open_libgit2(repo), commit)
     if not is_ours:
         keep_commit(repo, run.id, commit)

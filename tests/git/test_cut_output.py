@@ -21,7 +21,7 @@ from git_blackbird.git.core.repository import (
     Head,
     Repository,
     discover,
-    list_known,
+    list_all_tracked,
     list_paths,
     list_tracked,
 )
@@ -175,7 +175,7 @@ NUL = b"\0"
 CASES = {
     "discover": Case(lambda repo: discover(repo.top, repo.environ), "--absolute-git-dir"),
     "list_paths": Case(list_paths, "ls-files", NUL, 1),
-    "list_known": Case(list_known, "ls-files", NUL, 1),
+    "list_all_tracked": Case(list_all_tracked, "ls-files", NUL, 1),
     "list_tracked": Case(lambda repo: list_tracked(repo, "b"), "ls-files", NUL, 1),
     "read_config": Case(settings, "--list", NUL, 3),
     "list_own_keys": Case(config.list_own_keys, "--get-regexp", NUL, 1),

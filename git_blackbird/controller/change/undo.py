@@ -27,7 +27,7 @@ from git_blackbird.git.worktree.log import (
     find_commit,
     tree_of,
 )
-from git_blackbird.git.worktree.merging import Merged, merge_changes, with_attempt
+from git_blackbird.git.worktree.merging import Merged, merge_changes, with_earlier_attempt
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.summary import summarize
@@ -282,7 +282,7 @@ class _Undo:
             return Carrier(repo, HIDDEN).without(self._begun_trees, left)
         if landing is not None and self._marked.landing_begun:
             earlier = Trees(landing.head, landing.base)
-        return pair if earlier is None or self.is_redo else with_attempt(repo, pair, earlier)
+        return pair if earlier is None or self.is_redo else with_earlier_attempt(repo, pair, earlier)
 
     def _changes(self) -> list[Trees]:
         """Return the changes to apply to the worktree, in order."""
@@ -377,7 +377,7 @@ class _Undo:
             transaction.save_run(stored.landed_at_last(now).with_own(parts))
             save_statuses(transaction)
         if is_whole:
-            self._journal.end()
+            self._journal.clear()
 
     def _result(
         self,

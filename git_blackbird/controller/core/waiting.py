@@ -46,7 +46,7 @@ async def finish_in_thread(work: Callable[[], T], hurry: asyncio.Event) -> T:
 
 
 def _run(work: Callable[[], T], git: GitWork) -> T:
-    with git.here():
+    with git.in_this_thread():
         return work()
 
 

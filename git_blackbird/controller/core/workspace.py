@@ -210,10 +210,10 @@ def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
 
 def _require_no_task(repo: Repository) -> None:
     """Raise ElsewhereError in the worktree of a task: its plan and records are another worktree's."""
-    from git_blackbird.git.worktree.linked import home_of, owner_of  # in linked worktrees only
+    from git_blackbird.git.worktree.linked import home_folder, owner_of  # in linked worktrees only
 
     if (task_id := owner_of(repo)) is not None:
-        home = home_of(repo)
+        home = home_folder(repo)
         of = "" if home is None else f" of {home}"
         raise ElsewhereError(f"this is the worktree of task {clean_line(task_id)}{of}", home)
 

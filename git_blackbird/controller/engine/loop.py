@@ -198,7 +198,7 @@ class Loop:
             state = scanned
         if not state.begun:
             # Left by a call that was killed once all was recorded.
-            Journal(self._workspace.repo, "").end()
+            Journal(self._workspace.repo, "").clear()
         require_decided(state, engine.scope)
         first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)

@@ -5,7 +5,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import base_tree, commit_of, move_base
+from git_blackbird.git.worktree.linked import base_tree, move_base, write_commit
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
@@ -59,4 +59,4 @@ def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
     at = head(workspace.repo).commit
     parents = () if at is None else (at,)
     message = f"The files that {task_id} begins with\n"
-    return commit_of(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
+    return write_commit(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)

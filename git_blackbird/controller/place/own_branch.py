@@ -7,7 +7,7 @@ from git_blackbird.controller.place.snapshots import OwnChange, first_paths
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, read_commit_trees
-from git_blackbird.git.worktree.linked import base_of
+from git_blackbird.git.worktree.linked import base_commit_of
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -24,7 +24,7 @@ def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnCh
 
     Where its agent went to another branch, that is what was done on it. Raises UnusableError.
     """
-    repo, base = workspace.repo, base_of(workspace.repo)
+    repo, base = workspace.repo, base_commit_of(workspace.repo)
     if base is None:
         return OwnChange(pair, began=run.worktree_base)
     history = workspace.store.records.history(run.task_id)

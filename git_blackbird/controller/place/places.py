@@ -13,9 +13,9 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.linked import (
     TaskWorktree,
+    complete_interrupted_adds,
     disk_bytes,
     lost_worktrees,
-    mend_half_made,
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
@@ -98,7 +98,7 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
         there = _places(workspace)
         return lost + [Pruned(place, _removal_obstacle(workspace, linked, place)) for linked, place in there]
     with hold_controller(workspace, "worktrees prune"):
-        mend_half_made(workspace.repo, worktrees_folder(workspace))
+        complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
         lost = [_prune_lost(workspace, linked, place) for linked, place in list(_lost_places(workspace))]
         return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
 
@@ -109,7 +109,7 @@ def remove_landed(workspace: Workspace) -> None:
     Needs the controller lock. One that cannot be removed stays, as it does after a landing. Those that were
     half made are known then. Raises UnusableError.
     """
-    mend_half_made(workspace.repo, worktrees_folder(workspace))
+    complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
     for linked, place in list(_lost_places(workspace)):
         _prune_lost(workspace, linked, place)
     for each in list(task_worktrees(workspace.repo)):

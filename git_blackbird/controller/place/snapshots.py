@@ -13,7 +13,7 @@ from git_blackbird.git.worktree.changes import Carrier, files_before
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.obstacles import Present, add_ignored
 from git_blackbird.git.worktree.path_writer import Signature
-from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from git_blackbird.git.worktree.submodules import Uncommitted, uncommitted
 from git_blackbird.model.base.places import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -55,7 +55,7 @@ def snapshot_with_ignored(
 def snapshot_of_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
     """Return the snapshot of a worktree just made from ``tree``; None if one has to be taken."""
     try:
-        return know_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
+        return snapshot_of_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
     except UnusableError:  # the snapshot says it
         return None
 

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, unmerged_paths
-from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.markers import paths_with_markers
 from git_blackbird.git.worktree.merging import TreeMerge, merge_trees
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.parts import Brought
@@ -33,7 +33,10 @@ def unresolved_paths(
     it is there. With ``only`` those at these paths and below them; a name of git's own may be among them.
     Raises UnusableError, GitError.
     """
-    left = {*left_markers(workspace.repo, change), *_untouched_conflicts(workspace, run, change, set(only))}
+    left = {
+        *paths_with_markers(workspace.repo, change),
+        *_untouched_conflicts(workspace, run, change, set(only)),
+    }
     return tuple(path for path in sorted(left) if not only or is_below(path, only))
 
 

@@ -21,10 +21,10 @@ from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     base_tree,
     begin_checkout,
-    begun_tree,
-    checkout_ended,
+    end_checkout,
     find_task_worktree,
-    is_cut_off,
+    incomplete_tree,
+    is_checkout_incomplete,
     is_locked,
     lost_worktrees,
     move_back,
@@ -34,9 +34,9 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree, save_pair
+from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.submodule_checkout import populate
+from git_blackbird.git.worktree.submodule_checkout import check_out_submodules
 from git_blackbird.git.worktree.submodules import (
     PRUNE_AFTERWARDS,
     keep_commits,
@@ -135,7 +135,7 @@ def _reopen(workspace: Workspace, run: Run) -> Place:
 def _worktree_in_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
     """Return the worktree of a task at the path that its session expects, and notices."""
     found = find_task_worktree(workspace.repo, run.task_id)
-    if found is not None and is_cut_off(found.repo):
+    if found is not None and is_checkout_incomplete(found.repo):
         release(workspace, found.repo)
         found = None
     if found is None:
@@ -184,8 +184,8 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[st
             remove_worktree(workspace.repo, linked)
             raise
         begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
-        failed = populate(workspace.repo, linked)
-        checkout_ended(linked)
+        failed = check_out_submodules(workspace.repo, linked)
+        end_checkout(linked)
         place = workspace.in_worktree(linked)
         begins = snapshot_of_new_worktree(place, taken.tree)
     return Place(
@@ -245,8 +245,8 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
     seconds = float(workspace.config.snapshot.timeout_seconds)
     write_all_paths(linked, base, files, expected, timeout_seconds=seconds)
     moved = {os.fsdecode(path): after.oid for path, (_, after) in sides.items() if after is not None}
-    populate(workspace.repo, linked, moved)
-    checkout_ended(linked)
+    check_out_submodules(workspace.repo, linked, moved)
+    end_checkout(linked)
     return linked
 
 
@@ -268,7 +268,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     if is_edited:
         save_pair(workspace.repo, "worktrees", name, Trees(taken.tree, taken.tree))
     remove_worktree(workspace.repo, linked)
-    return kept_worktree(name) if is_edited and is_named else None
+    return kept_worktree_ref(name) if is_edited and is_named else None
 
 
 def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
@@ -282,13 +282,13 @@ def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:
 
 def _is_incomplete_checkout(linked: Repository, tree: str, known: Collection[str | None]) -> bool:
     """Whether a tree is an incomplete checkout, with nothing beside it but parts of known trees."""
-    if not is_cut_off(linked):
+    if not is_checkout_incomplete(linked):
         return False
     trees = TreeStore(linked)
     sources = [one for one in known if one is not None and one in trees]
     return all(
         trees.entry(tree, path) in {None, *(trees.entry(one, path) for one in sources)}
-        for path in trees.changed_paths(begun_tree(linked), tree)
+        for path in trees.changed_paths(incomplete_tree(linked), tree)
     )
 
 
@@ -341,7 +341,7 @@ def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
             f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
         )
     # No agent has worked in one that is not whole yet.
-    if not is_cut_off(linked):
+    if not is_checkout_incomplete(linked):
         require_committed(linked, limits_of(workspace))
         new_commits(linked, workspace.repo)
     return taken

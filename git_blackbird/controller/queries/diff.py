@@ -6,7 +6,7 @@ Loads pygit2: to be imported only by what shows a diff.
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.git.core.repository import list_known, list_paths
+from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.model.base.ids import TaskId
@@ -60,7 +60,7 @@ def paths_of(workspace: Workspace) -> list[str]:
 
 def tracked_paths_of(workspace: Workspace) -> list[str]:
     """Name those that git tracks, which are there much sooner. Raises UnusableError."""
-    return _without_state(workspace, list_known(workspace.repo))
+    return _without_state(workspace, list_all_tracked(workspace.repo))
 
 
 def _without_state(workspace: Workspace, paths: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.repository import commit_everything, start_repository, without_git_env
+from git_blackbird.git.core.repository import commit_all, init_repository, without_git_env
 
 CHANGE_REQUEST = "Greet the world when nobody is named.\nOnly @greet.py needs to change."
 
@@ -206,12 +206,12 @@ def make_demo(environment: Environment, folder: Path, jobs: int = 1) -> Environm
         name: value for name, value in without_git_env(environment.environ).items() if name not in choosing
     }
     inside = environment._replace(cwd=folder, environ=environ)
-    repo = start_repository(folder, inside.environ, {**_SETTINGS, **made.settings})
+    repo = init_repository(folder, inside.environ, {**_SETTINGS, **made.settings})
     for name, text in made.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     workspace = open_workspace(inside)
     init_plan(workspace)
     for task in made.tasks:
         add_task(workspace, task)
-    commit_everything(repo, "A program that greets, and a plan for more", _NAME, _EMAIL)
+    commit_all(repo, "A program that greets, and a plan for more", _NAME, _EMAIL)
     return inside

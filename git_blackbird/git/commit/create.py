@@ -96,7 +96,7 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
     """
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
-        _bring_to(repo, index, plan.tree)
+        _set_index_to(repo, index, plan.tree)
         with writing(repo.common_dir / "objects"):
             publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
         text = index.with_name("message")
@@ -151,7 +151,7 @@ def _entry(mode: str, oid: str) -> TreeEntry | None:
     return TreeEntry(int(mode, 8), oid) if int(mode, 8) else None
 
 
-def _bring_to(repo: Repository, index: Path, tree: str) -> None:
+def _set_index_to(repo: Repository, index: Path, tree: str) -> None:
     """Set a copy of the user's index to ``tree``.
 
     Entries that are equal stay, so that hooks do not miss files outside a sparse checkout, and git need not
@@ -210,10 +210,10 @@ def update_index(repo: Repository, before: str, after: str) -> None:
     Raises IndexLockedError, GitError, or IndexUpdateError if other entries would change; the index is
     untouched then.
     """
-    replace_index(repo, lambda index: _moved(repo, index, before, after))
+    replace_index(repo, lambda index: _move_entries(repo, index, before, after))
 
 
-def _moved(repo: Repository, index: Path, before: str, after: str) -> bool:
+def _move_entries(repo: Repository, index: Path, before: str, after: str) -> bool:
     """Update the entries of a copy of the index; return whether any changed."""
     staged = read_index_state(repo, index)
     moves = {

@@ -170,15 +170,15 @@ class CommitBuilder:
 
     @cached_property
     def edits(self) -> Mapping[bytes, TreeEntry | None]:
-        """The change without what HEAD has already."""
+        """The change, without the parts that HEAD has already."""
         after = {
-            path: self.after(path)
+            path: self.entry_in_change(path)
             for path in sorted(self.trees.changed_paths(self.pair.base, self.pair.head))
         }
         return {
             path: entry
             for path, entry in after.items()
-            if self.now(path) != entry and not self.is_in_later(path)
+            if self.entry_in_head(path) != entry and not self.is_in_later_run(path)
         }
 
     @cached_property
@@ -186,32 +186,32 @@ class CommitBuilder:
         """The tree of HEAD with the change applied."""
         return self.trees.edited(self.base_tree, self.edits)
 
-    def after(self, path: bytes) -> TreeEntry | None:
+    def entry_in_change(self, path: bytes) -> TreeEntry | None:
         """Return the entry that the change leaves at ``path``."""
         return self.trees.entry(self.pair.head, path)
 
-    def now(self, path: bytes) -> TreeEntry | None:
+    def entry_in_head(self, path: bytes) -> TreeEntry | None:
         """Return the entry of HEAD at ``path``."""
         return self.trees.entry(self.base_tree, path)
 
-    def since_head(self, path: bytes) -> list[TreeEntry | None]:
-        """Return the versions of ``path`` that runs left one after the other, from that of HEAD on.
+    def versions_since_head(self, path: bytes) -> list[TreeEntry | None]:
+        """Return the versions of ``path`` that runs left, in order, starting with HEAD's.
 
-        They begin with the one before the change. Nothing is returned if HEAD has none of them.
+        The first candidate is the version before the change. Returns nothing if HEAD has none of them.
         """
-        versions, now = [self.trees.entry(self.pair.base, path)], self.now(path)
+        versions, now = [self.trees.entry(self.pair.base, path)], self.entry_in_head(path)
         for run_pair in self.run_trees:
             # The trees of a run may be gone.
             with suppress(UnusableError):
                 if self.trees.entry(run_pair.base, path) == versions[-1]:
                     versions.append(self.trees.entry(run_pair.head, path))
-        is_known = now in versions and self.after(path) in versions
+        is_known = now in versions and self.entry_in_change(path) in versions
         return versions[versions.index(now) :] if is_known else []
 
-    def is_in_later(self, path: bytes) -> bool:
-        """Whether HEAD has what later runs made of the change at this path."""
-        versions = self.since_head(path)
-        return bool(versions) and self.after(path) not in versions
+    def is_in_later_run(self, path: bytes) -> bool:
+        """Whether HEAD has a later run's version of the change at this path."""
+        versions = self.versions_since_head(path)
+        return bool(versions) and self.entry_in_change(path) not in versions
 
     def obstacles(self) -> Iterator[str]:
         """List each path at which committing would touch someone else's work, with the reason."""
@@ -239,7 +239,7 @@ class CommitBuilder:
         for path in self.edits:
             if self.obstacle(path) == _EDITED_LATER:
                 in_worktree = self.trees.entry(self.worktree, path) is not None
-                yield LaterEdit(path, self.after(path) is not None, in_worktree)
+                yield LaterEdit(path, self.entry_in_change(path) is not None, in_worktree)
 
     def flags(self, path: bytes) -> str | None:
         """Describe the flags that make git ignore changes at this path, and the command that clears them."""
@@ -259,7 +259,11 @@ class CommitBuilder:
 
     def obstacle(self, path: bytes) -> str | None:
         """Return why this path cannot be committed, or None."""
-        before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
+        before, now, after = (
+            self.trees.entry(self.pair.base, path),
+            self.entry_in_head(path),
+            self.entry_in_change(path),
+        )
         modes = {None if entry is None else entry.mode for entry in (before, now, after)}
         if SUBMODULE in modes and modes != {SUBMODULE}:
             return "it is or was a separate repository"
@@ -268,7 +272,7 @@ class CommitBuilder:
         is_own = (
             before == began and self.own_tree is not None and self.trees.entry(self.own_tree, path) == now
         )
-        if now != before and not is_own and not self.since_head(path):
+        if now != before and not is_own and not self.versions_since_head(path):
             return _MOVED_ON if self.began_tree is not None and began != now else EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:

@@ -56,9 +56,9 @@ def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
         listed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
         values = listed.records(partial(_parsed, repo.top))
         files = _files_read(repo, values)
-        known = KnownConfig(values, {os.fspath(file): settled_signature(file, began) for file in files})
+        known = KnownConfig(values, {os.fspath(file): stable_signature(file, began) for file in files})
         repo.config_memo.pop(None, None)
-        repo.config_memo[None if _is_everywhere(repo, values) else repo.git_dir] = known
+        repo.config_memo[None if _is_shared(repo, values) else repo.git_dir] = known
     return known.values
 
 
@@ -66,8 +66,8 @@ def _known_config(repo: Repository) -> KnownConfig | None:
     return repo.config_memo.get(repo.git_dir) or repo.config_memo.get(None)
 
 
-def _is_everywhere(repo: Repository, values: Iterable[ConfigValue]) -> bool:
-    """Whether all worktrees of a repository have these values, whatever their paths and branches are."""
+def _is_shared(repo: Repository, values: Iterable[ConfigValue]) -> bool:
+    """Whether all worktrees of a repository have these values, whatever their paths and branches."""
     is_conditional = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
     chosen = (repo.environ.get(name) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"))
     return not is_conditional and not any(name and not name.startswith("/") for name in chosen)
@@ -77,7 +77,7 @@ def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, 
     """List the files that decide on git's configuration, and the places where it looks for more."""
     files = (value.file for value in values if value.file is not None)
     branch = (repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF))
-    return tuple(dict.fromkeys((*_places(repo), *files, *branch)))
+    return tuple(dict.fromkeys((*_candidate_files(repo), *files, *branch)))
 
 
 def _parsed(top: Path, records: list[bytes]) -> tuple[ConfigValue, ...]:
@@ -91,8 +91,8 @@ def _value(top: Path, scope: bytes, origin: bytes, item: bytes) -> ConfigValue:
     return ConfigValue(scope.decode(), file, key, value if separator else None)
 
 
-def settled_signature(path: str | Path, began: int) -> tuple[int, ...]:
-    """Return the signature of a file; one that may have changed unseen since ``began`` never is the same."""
+def stable_signature(path: str | Path, began: int) -> tuple[int, ...]:
+    """Return a file's signature; one that matches no other if it may have changed unseen since ``began``."""
     now = signature(path)
     changed = max(now[:2], default=0)
     return now if changed + tick_of(changed) < began else _UNSETTLED
@@ -135,7 +135,10 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     Raises GitError if a configuration file cannot be read.
     """
     values = {value.key: value.value for value in read_config(repo)}
-    ignored = (_chosen(repo, values, "core.excludesfile", "ignore"), repo.common_dir / "info" / "exclude")
+    ignored = (
+        _configured_file(repo, values, "core.excludesfile", "ignore"),
+        repo.common_dir / "info" / "exclude",
+    )
     return tuple(dict.fromkeys((*files_of_settings(repo), *ignored, *_attributes_files(repo, values))))
 
 
@@ -153,16 +156,16 @@ def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tup
     """List the files outside the worktree that may give its files attributes."""
     installed = Path(shutil.which("git", path=repo.environ.get("PATH")) or "/usr/bin/git").resolve()
     return (
-        _chosen(repo, values, "core.attributesfile", "attributes"),
+        _configured_file(repo, values, "core.attributesfile", "attributes"),
         repo.common_dir / "info" / "attributes",
         Path("/etc/gitattributes"),
         installed.parent.parent / "etc" / "gitattributes",
     )
 
 
-def _chosen(repo: Repository, values: Mapping[str, str | None], key: str, name: str) -> Path:
+def _configured_file(repo: Repository, values: Mapping[str, str | None], key: str, name: str) -> Path:
     """Return the user's own file that is configured under ``key``, or has the usual name."""
-    return _expanded(repo, values.get(key) or f"{_user_folder(repo)}/{name}")
+    return _expand_path(repo, values.get(key) or f"{_user_folder(repo)}/{name}")
 
 
 def is_sparse(repo: Repository) -> bool:
@@ -175,8 +178,8 @@ def is_sparse(repo: Repository) -> bool:
         return False
 
 
-def _places(repo: Repository) -> Iterator[Path]:
-    """Return where git looks for files, which may not exist yet; some builds of git look elsewhere too."""
+def _candidate_files(repo: Repository) -> Iterator[Path]:
+    """Yield the files that git may read, which may not exist yet; some builds of git read others too."""
     yield repo.common_dir / "config"
     yield repo.git_dir / "config.worktree"
     yield Path(repo.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
@@ -194,8 +197,8 @@ def _user_folder(repo: Repository) -> Path:
     return Path(environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config") / "git"
 
 
-def _expanded(repo: Repository, name: str) -> Path:
-    """Return the path that git takes a configured name for."""
+def _expand_path(repo: Repository, name: str) -> Path:
+    """Expand a configured path as git does."""
     home = repo.environ.get("HOME", "")
     return repo.top / (f"{home}{name[1:]}" if name.startswith("~/") else os.path.expanduser(name))  # noqa: PTH111
 
@@ -241,7 +244,7 @@ def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
     """Whether git would colour output: ``color.blackbird``, else ``color.ui``, else on a terminal.
 
     A pager started by git counts as a terminal, unless ``color.pager`` is off. Nothing is coloured with a
-    value that git rejects. What was read of the configuration is not read again for this. Raises GitError.
+    value that git rejects. Uses the configuration that was read before, if it was. Raises GitError.
     """
     known = _known_config(repo)
     # A key without a value means true, as in git.
@@ -289,7 +292,7 @@ def pager_command(repo: Repository, verb: str = "log") -> str | None:
 
 
 def _answer(completed: Completed) -> str:
-    """Return what git said; "" where it failed, as for a key that is not set."""
+    """Return git's output; "" if it failed, as for a key that is not set."""
     return completed.answer().strip() if completed.code == 0 else ""
 
 

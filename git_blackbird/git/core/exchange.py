@@ -15,12 +15,12 @@ from git_blackbird.git.core.output import Completed
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
 
 # Polling interval for a process whose pipes stay open, which only a grandchild can cause.
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _CHUNK = 64 * 1024
 
 
 class Process(subprocess.Popen[bytes]):
-    """A process that is waited for without a nap: until Python 3.15 each wait with a limit takes one."""
+    """A process whose wait with a time limit does not sleep in steps, as it does before Python 3.15."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end. Raises subprocess.TimeoutExpired."""
@@ -63,7 +63,7 @@ def feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
 def wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:
     """Exchange data until the process ends, whoever has its pipes open; None if the deadline passes first."""
     while True:
-        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+        left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
         try:
             out, err = process.communicate(timeout=max(left, 0))
         except subprocess.TimeoutExpired:
@@ -76,9 +76,9 @@ def wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed 
 
 
 def _collected(process: subprocess.Popen[bytes]) -> Completed:
-    """Return all output of an ended process, though a grandchild may keep its pipes open."""
+    """Return all output of an ended process, even if a grandchild keeps its pipes open."""
     try:
-        out, err = process.communicate(timeout=_LOOK_SECONDS)
+        out, err = process.communicate(timeout=_POLL_SECONDS)
     except subprocess.TimeoutExpired as error:
         out = (error.output or b"") + _read_rest(process.stdout)
         err = (error.stderr or b"") + _read_rest(process.stderr)

@@ -1,4 +1,4 @@
-"""What a process printed. What git printed is read here alone: in whole lines or records, or not at all.
+"""The output of a process. Git's output is read only here: in whole lines or records, or not at all.
 
 It can be cut short or garbled though the status is 0, as by another program that is called ``git``. A list
 that is cut between two records looks like a shorter one; every other cut is refused.
@@ -31,11 +31,11 @@ class Completed(NamedTuple):
     verb: str = ""
 
     def lines(self, parse: Callable[[list[bytes]], _T]) -> _T:
-        """Return what is made of the lines; there may be none."""
+        """Return what ``parse`` makes of the lines; there may be none."""
         return self._read(lambda out: parse(_split(out, b"\n")))
 
     def records(self, parse: Callable[[list[bytes]], _T]) -> _T:
-        """Return what is made of the records, each of which ends with NUL; there may be none."""
+        """Return what ``parse`` makes of the records, each of which ends with NUL; there may be none."""
         return self._read(lambda out: parse(_split(out, b"\0")))
 
     def whole(self, end: bytes) -> bytes:

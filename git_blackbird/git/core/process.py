@@ -112,8 +112,8 @@ class GitWork:
         self.stops = 0
 
     @contextlib.contextmanager
-    def here(self) -> Iterator[None]:
-        """Let what this thread runs in the block belong to it."""
+    def in_this_thread(self) -> Iterator[None]:
+        """Let this work own the git processes that this thread starts in the block."""
         token = _work.set(self)
         try:
             yield
@@ -135,14 +135,14 @@ _ALONE = GitWork()
 
 
 @contextlib.contextmanager
-def unstopped() -> Iterator[None]:
-    """Let git end by itself in the block, where it takes no time and would leave a thing half made.
+def deferring_stop() -> Iterator[None]:
+    """Keep short git commands in the block from being stopped, where half of their effect would harm.
 
-    Raises GitStoppedError after it if the work that this is part of was stopped meanwhile.
+    Raises GitStoppedError after the block if the surrounding work was stopped meanwhile.
     """
     work = _work.get(_ALONE)
     before = work.stops
-    with GitWork().here():
+    with GitWork().in_this_thread():
         yield
     if work.stops != before:
         raise GitStoppedError((), -signal.SIGKILL, b"", message="git was interrupted")
@@ -166,15 +166,15 @@ def _started(
     running = _work.get(_ALONE).running
     process = None
     try:
-        with _unbroken():
+        with _deferring_interrupt():
             process = _start(args, cwd, environ, has_input=has_input)
             with _running_lock:
                 running[process] = False
         yield process
     finally:
         if process is not None:
-            with _unbroken():
-                _end(process)
+            with _deferring_interrupt():
+                _kill_rest(process)
                 with _running_lock:
                     was_stopped = running.pop(process)
             if was_stopped:
@@ -201,8 +201,8 @@ def _start(
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of a process and its group."""
+def _kill_rest(process: subprocess.Popen[bytes]) -> None:
+    """Kill the rest of a process's group, and close its pipes."""
     with _running_lock:
         _kill_group(process)
     process.wait()
@@ -213,8 +213,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _unbroken() -> Iterator[None]:
-    """Let a Ctrl+C come at the end of the block: within, it could leave a process that nobody ends."""
+def _deferring_interrupt() -> Iterator[None]:
+    """Defer Ctrl+C to the end of the block: within, it could leave a process that nobody ends."""
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if is_main else None
     if not callable(handler):

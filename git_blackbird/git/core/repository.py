@@ -79,7 +79,7 @@ class ConfigValue(NamedTuple):
 
 
 class KnownConfig(NamedTuple):
-    """What git's configuration was, while the files of it have these signatures."""
+    """Git's configuration, valid as long as its files have these signatures."""
 
     values: tuple[ConfigValue, ...]
     signatures: Mapping[str, tuple[int, ...]]
@@ -212,7 +212,7 @@ def head(repo: Repository) -> Head:
 
 
 def signature(path: str | Path) -> tuple[int, ...]:
-    """Return what changes with a file; empty if there is none."""
+    """Return times, size and inode of a file, which change with it; empty if there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116  # many of them
     except OSError:
@@ -221,12 +221,12 @@ def signature(path: str | Path) -> tuple[int, ...]:
 
 
 def open_libgit2(repo: Repository) -> "pygit2.Repository":
-    """Return the repository as libgit2 has it, for trees and references. Raises UnusableError."""
+    """Open the repository with libgit2, for trees and references. Raises UnusableError."""
     packs = signature(f"{repo.common_dir}/objects/pack")
     return _opened(repo.git_dir, threading.get_ident(), packs)
 
 
-def open_libgit2_anew(git_dir: Path) -> "pygit2.Repository":
+def open_fresh_libgit2(git_dir: Path) -> "pygit2.Repository":
     """Open a repository with libgit2, to see its index as it is now. Raises UnusableError."""
     import pygit2  # 66 ms, and only what looks into trees needs it
 
@@ -247,7 +247,7 @@ def open_libgit2_anew(git_dir: Path) -> "pygit2.Repository":
 @lru_cache(maxsize=64)
 def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Repository":
     """Open a repository once for each thread, which must not share it, and for each set of packs."""
-    return open_libgit2_anew(git_dir)
+    return open_fresh_libgit2(git_dir)
 
 
 @contextlib.contextmanager
@@ -268,7 +268,7 @@ _INIT = ("init", "--quiet", "--template=", "--object-format=sha1", "--initial-br
 _COMMIT = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "commit", "--quiet", "--no-verify")
 
 
-def start_repository(folder: Path, environ: Mapping[str, str], settings: Mapping[str, str]) -> Repository:
+def init_repository(folder: Path, environ: Mapping[str, str], settings: Mapping[str, str]) -> Repository:
     """Create a repository in ``folder`` with only these settings of its own.
 
     ``environ`` must not tie processes to another repository. Raises GitError.
@@ -280,7 +280,7 @@ def start_repository(folder: Path, environ: Mapping[str, str], settings: Mapping
     return repo
 
 
-def commit_everything(repo: Repository, message: str, name: str, email: str) -> None:
+def commit_all(repo: Repository, message: str, name: str, email: str) -> None:
     """Commit everything as this author. Raises GitError."""
     variables = {
         f"GIT_{role}_{what}": value
@@ -325,8 +325,8 @@ def list_paths(repo: Repository) -> list[str]:
     return repo.git(*_KNOWN, "-o", "--exclude-standard", timeout=_LIST_SECONDS).records(texts)
 
 
-def list_known(repo: Repository) -> list[str]:
-    """List every tracked file, in a tenth of the time. Raises GitError, GitTimeoutError."""
+def list_all_tracked(repo: Repository) -> list[str]:
+    """List every tracked file, ten times faster than ``list_paths``. Raises GitError, GitTimeoutError."""
     return repo.git(*_KNOWN, timeout=_LIST_SECONDS).records(texts)
 
 

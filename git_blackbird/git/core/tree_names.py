@@ -1,4 +1,4 @@
-"""Which names of tree entries no file may have: git takes trees with them, and never writes one itself."""
+"""Recognize names that no tree entry may have: git accepts trees with them, but never writes one."""
 
 import os
 import re

@@ -48,7 +48,7 @@ class TreeStore:
         self._seen: dict[str, _Rows] = {}
 
     def __contains__(self, oid: str) -> bool:
-        """Whether the repository has this object, and with it what it is made of."""
+        """Whether the repository has this object; then it also has the objects that this one refers to."""
         return oid in self.objects
 
     def load(self, oid: str) -> Tree:
@@ -191,7 +191,7 @@ def _row(entry: TreeEntry) -> _Row:
 
 
 def _directory(row: _Row | None) -> str | None:
-    """Return the tree that an entry is; None if it is another or none."""
+    """Return the id of an entry that is a directory; None for any other, or for none."""
     return None if row is None or row[0] != _DIRECTORY_MODE else row[1].hex()
 
 

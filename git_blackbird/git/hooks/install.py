@@ -115,7 +115,7 @@ def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
         other=text is None and os.path.lexists(path),
         backup=aside if os.path.lexists(aside) else None,
         runs_aside=aside.is_file() and os.access(aside, os.X_OK),
-        blocked_reason=_no_folder(path.parent) or _unmovable(path) or _left_alone(path, state),
+        blocked_reason=_why_no_folder(path.parent) or _why_unmovable(path) or _why_left_alone(path, state),
         missing_programs=() if text is None else missing_programs(text),
         shared=_shared(repo, path.parent),
     )
@@ -137,7 +137,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
         other = path if view.other else path.with_name(ASIDE)
         place = Location(folders if old is None else parse_place(old).folders, hook_interpreter(_text(other)))
         if other.is_symlink() or uses_own_path(_text(other)):
-            _make_named(path.parent)
+            _link_original_name(path.parent)
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
             if view.blocked_reason is not None:
@@ -160,7 +160,7 @@ def uninstall_hook(repo: Repository, caller: HookCommand) -> HookResult:
         view = view_hook(repo, caller)
         _require_ours_or_none(view)
         folders = parse_place(_read_ours(path) or "").folders
-        _remove_named(path.parent)
+        _unlink_original_name(path.parent)
         if view.backup is not None:
             view.backup.rename(path)
             outcome = HookAction.RESTORED
@@ -234,12 +234,12 @@ def _shared(repo: Repository, folder: Path) -> str | None:
 
 
 def _require_ours_or_none(view: HookStatus) -> None:
-    reason = _left_alone(view.path, view.state)
+    reason = _why_left_alone(view.path, view.state)
     if reason is not None:
         raise RequestError(reason, hint=_HINTS[view.state])
 
 
-def _left_alone(path: Path, state: HookState) -> str | None:
+def _why_left_alone(path: Path, state: HookState) -> str | None:
     if state is HookState.REPLACED:
         aside = path.with_name(ASIDE)
         return f"{path} was replaced by another hook; it is left alone, and so is {aside}, the previous hook"
@@ -248,21 +248,21 @@ def _left_alone(path: Path, state: HookState) -> str | None:
     return None
 
 
-def _unmovable(path: Path) -> str | None:
+def _why_unmovable(path: Path) -> str | None:
     if path.is_symlink() or path.is_file() or not path.exists():
         return None
     return f"{path} is {'a folder' if path.is_dir() else 'not a file'}"
 
 
-def _no_folder(folder: Path) -> str | None:
+def _why_no_folder(folder: Path) -> str | None:
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     return None if there.is_dir() else f"{there} is not a folder: this repository runs no hooks"
 
 
-def _make_named(folder: Path) -> None:
+def _link_original_name(folder: Path) -> None:
     """Link the moved hook under its original name."""
     link = folder / _NAMED / NAME
-    if _is_named(link):
+    if _is_our_link(link):
         return
     if os.path.lexists(link.parent):
         raise RequestError(f"{link.parent} exists; it is left alone", hint="move it away")
@@ -270,22 +270,22 @@ def _make_named(folder: Path) -> None:
     link.symlink_to(_TARGET)
 
 
-def _remove_named(folder: Path) -> None:
+def _unlink_original_name(folder: Path) -> None:
     link = folder / _NAMED / NAME
-    if _is_named(link):
+    if _is_our_link(link):
         link.unlink()
         with contextlib.suppress(OSError):
             link.parent.rmdir()
 
 
-def _is_named(link: Path) -> bool:
+def _is_our_link(link: Path) -> bool:
     return link.is_symlink() and link.readlink() == _TARGET
 
 
 def _make_folders(folder: Path) -> int:
     """Create the folder and its missing parents; return how many were created."""
     missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
-    obstacle = _no_folder(folder)
+    obstacle = _why_no_folder(folder)
     if obstacle is not None:
         raise RequestError(obstacle, hint=_WHERE)
     try:
@@ -332,7 +332,7 @@ def _require_lock(draft: Path, descriptor: int) -> None:
 
 
 def _move_aside(path: Path) -> None:
-    """Give the existing hook its other name; it keeps its own until ours takes that."""
+    """Hard-link the existing hook to its backup name; ours replaces its own name later."""
     aside = path.with_name(ASIDE)
     try:
         os.link(path, aside, follow_symlinks=False)

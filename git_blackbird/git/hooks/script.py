@@ -39,10 +39,10 @@ class HookCommand:
 
 @dataclass(frozen=True)
 class Location:
-    """Data about its place that the hook contains.
+    """The paths that an installed hook contains.
 
-    ``folders`` were created for it. ``shell`` is the command that runs the earlier hook if that depends on
-    the name it is called by, which moving it aside has changed; else empty.
+    ``folders`` were created for it. ``shell`` is the command that runs the earlier hook under its old name,
+    for a hook that depends on that; else empty.
     """
 
     folders: int = 0
@@ -55,7 +55,7 @@ def render_hook(caller: HookCommand, place: Location) -> str:
     for name, value in (("python", caller.python), ("entry", caller.entry), ("shell", place.shell)):
         text = text.replace(f"\n{name}=\n", f"\n{name}={shlex.quote(os.fspath(value))}\n", 1)
     text = text.replace(f"{_FOLDERS}0\n", f"{_FOLDERS}{place.folders}\n", 1)
-    return f"{text}{_SUM}{_sum(text)}\n"
+    return f"{text}{_SUM}{_checksum(text)}\n"
 
 
 def parse_place(text: str) -> Location:
@@ -103,7 +103,7 @@ def is_ours(text: str) -> bool:
 def is_untouched(text: str) -> bool:
     """Whether the hook is unchanged since it was written."""
     body, _, checksum = text.rpartition(_SUM)
-    return checksum.strip() == _sum(body)
+    return checksum.strip() == _checksum(body)
 
 
 def missing_programs(text: str) -> tuple[str, ...]:
@@ -121,5 +121,5 @@ def _value(text: str, name: str) -> str:
         return ""
 
 
-def _sum(body: str) -> str:
+def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode(errors="surrogateescape")).hexdigest()[:16]

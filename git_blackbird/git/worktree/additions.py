@@ -46,12 +46,12 @@ _Contents = tuple[bytes, bytes, bytes]
 
 
 def with_additions(repo: Repository, merge: TreeMerge) -> TreeMerge:
-    """Return a merge that has our additions and below them theirs; the same where that is not all there is.
+    """Return a merge that has our additions followed by theirs; the merge itself if that is not all.
 
-    Every conflict has to be one in which both sides only added lines to a file that was there. Raises
+    In every conflict, both sides have to have only added lines to a file that existed before. Raises
     UnusableError.
     """
-    kept = _resolved(repo, merge, _both) if merge.conflicts else {}
+    kept = _resolve_all(repo, merge, _ours_then_theirs) if merge.conflicts else {}
     if len(kept) < len(merge.conflicts) or not kept:
         return merge
     return TreeMerge(TreeStore(repo).edited(merge.tree, kept), both_added=merge)
@@ -60,18 +60,19 @@ def with_additions(repo: Repository, merge: TreeMerge) -> TreeMerge:
 def resolve_additions(repo: Repository, merge: TreeMerge) -> dict[bytes, TreeEntry]:
     """Resolve conflicts of a merge that takes a change back, or brings it back.
 
-    What one side removes goes where the other still has it once and whole, and that side's additions above
-    and below it stay.
-    Raises UnusableError.
+    Lines that one side removes are removed where the other side has them exactly once and whole; the lines
+    that it added above and below them stay. Raises UnusableError.
     """
-    return _resolved(repo, merge, lambda hunk: _apart(hunk) if hunk.base else _both(hunk))
+    return _resolve_all(
+        repo, merge, lambda hunk: _additions_around_removal(hunk) if hunk.base else _ours_then_theirs(hunk)
+    )
 
 
-def _both(hunk: _Hunk) -> str | None:
-    """Return our lines and below them theirs; None where these two may not stand together.
+def _ours_then_theirs(hunk: _Hunk) -> str | None:
+    """Return our lines followed by theirs; None if they may not stand together.
 
-    They begin in the same column, and no two lines in it name the same. Above a closing bracket, ours ends as
-    an item of a list does.
+    They have to begin in the same column and may not name the same thing twice in it. Above a closing
+    bracket, ours has to end as an item of a list does.
     """
     if hunk.base:
         return None
@@ -112,8 +113,8 @@ def _name(line: str) -> str:
     return " ".join(re.findall(r"\w+", named))
 
 
-def _apart(hunk: _Hunk) -> str | None:
-    """Return what one side added around lines that the other removed; None where it is not only that."""
+def _additions_around_removal(hunk: _Hunk) -> str | None:
+    """Return the lines added around others that the other side removed; None for any other conflict."""
     if hunk.ours and hunk.theirs:
         return None
     there, wanted = (f"\n{lines}" for lines in (hunk.ours or hunk.theirs, hunk.base))
@@ -123,8 +124,8 @@ def _apart(hunk: _Hunk) -> str | None:
     return there[1 : at + 1] + there[at + len(wanted) :]
 
 
-def _resolved(repo: Repository, merge: TreeMerge, rule: _Rule) -> dict[bytes, TreeEntry]:
-    """Return what those of the conflicting files are in which every conflict goes by the rule."""
+def _resolve_all(repo: Repository, merge: TreeMerge, rule: _Rule) -> dict[bytes, TreeEntry]:
+    """Return the resolved files, of those in which every conflict follows the rule."""
     trees, found = TreeStore(repo), dict[bytes, TreeEntry]()
     for path, contents in _texts(repo, trees, merge).items():
         entry, text = trees.entry(merge.tree, path), _merged(repo, contents, rule)
@@ -150,7 +151,7 @@ def _texts(repo: Repository, trees: TreeStore, merge: TreeMerge) -> dict[bytes, 
 
 
 def _contents(trees: TreeStore, sides: Mapping[int, TreeEntry]) -> _Contents | None:
-    """Return three texts of bounded size; None where it is another thing."""
+    """Return three texts of bounded size; None if a side is anything else."""
     if len(sides) != 3 or not {entry.mode for entry in sides.values()} <= {REGULAR, EXECUTABLE}:
         return None
     try:
@@ -161,7 +162,7 @@ def _contents(trees: TreeStore, sides: Mapping[int, TreeEntry]) -> _Contents | N
 
 
 def _merged(repo: Repository, contents: _Contents, rule: _Rule) -> bytes | None:
-    """Merge three files by a rule for conflicts; None where one does not go by it, or git finds none."""
+    """Merge three files by a rule for conflicts; None if one does not follow it, or git finds none."""
     longest = max((len(run) for each in contents for run in _MARKERS.findall(each)), default=0)
     size = max(_SMALLEST_MARKER, longest + 1)
     if size > _LONGEST_MARKER:

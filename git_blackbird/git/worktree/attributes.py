@@ -24,10 +24,7 @@ def _rows(records: list[bytes]) -> list[tuple[bytes, ...]]:
 
 
 def merge_drivers(repo: Repository, paths: Collection[bytes]) -> dict[bytes, str]:
-    """Return what merges those of the paths that git does not merge as text: a driver, or ``unset``.
-
-    Raises GitError.
-    """
+    """Return the driver, or ``unset``, of each path that git does not merge as text. Raises GitError."""
     values = attributes_of(repo, paths, "merge")
     default = _default(repo) if UNSPECIFIED in values.values() else ""
     chosen = {path: default if value == UNSPECIFIED else value for path, value in values.items()}

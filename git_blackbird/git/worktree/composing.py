@@ -56,8 +56,8 @@ def compose_trees(repo: Repository, pairs: Sequence[Trees]) -> Trees:
     net = _net_changes(trees, pairs)
     oldest_first = sorted(net.items(), key=lambda item: item[1].first)
     newest_first = sorted(net.items(), key=lambda item: -item[1].last)
-    before = _placed((path, change.before) for path, change in oldest_first)
-    after = _placed((path, change.after) for path, change in newest_first)
+    before = _without_clashes((path, change.before) for path, change in oldest_first)
+    after = _without_clashes((path, change.after) for path, change in newest_first)
     return _pair_over(trees, pairs[-1].head, before, after)
 
 
@@ -79,7 +79,7 @@ def _net_changes(trees: TreeStore, pairs: Sequence[Trees]) -> dict[bytes, _NetCh
     return net
 
 
-def _placed(entries: Iterable[tuple[bytes, TreeEntry | None]]) -> dict[bytes, TreeEntry | None]:
+def _without_clashes(entries: Iterable[tuple[bytes, TreeEntry | None]]) -> dict[bytes, TreeEntry | None]:
     """Drop conflicts between a file and something below a directory of its name; the earlier stays."""
     placed: dict[bytes, TreeEntry | None] = {}
     files: set[bytes] = set()
@@ -110,11 +110,8 @@ def _pair_over(
     return Trees(trees.edited(cleared, before), trees.edited(cleared, after))
 
 
-def part_of(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
-    """Return a change at some files and folders alone.
-
-    Raises RequestError for a path where it has nothing.
-    """
+def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
+    """Return a change at some files and folders alone. Raises RequestError for a path it does not change."""
     carrier = Carrier(repo, HIDDEN)
     changed = carrier.changed_paths(*pair)
     left = set(changed)
@@ -129,8 +126,8 @@ def part_of(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
     return carrier.without(pair, left)
 
 
-def left_out_of(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
-    """Return the paths of a change that a part of it has not."""
+def paths_outside(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
+    """Return the paths of a change that are not in a part of it."""
     if whole == part:
         return ()
     carrier = Carrier(repo, HIDDEN)
@@ -139,7 +136,7 @@ def left_out_of(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
 
 
 def rename_halves(repo: Repository, whole: Trees, left_out: Collection[str]) -> dict[str, str]:
-    """Return the paths left out of a change that are one half of a rename whose other half is in it."""
+    """Return each path left out of a change that is half of a rename, with the other half, which is in it."""
     changes = summarize(repo, whole).changes
     pairs = [(change.old_path, change.path) for change in changes if change.old_path is not None]
     both = [*pairs, *((new, old) for old, new in pairs)]

@@ -53,9 +53,9 @@ def _listed(repo: Repository, *options: str) -> list[str]:
 
 
 def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
-    """Return how many bytes a copy of these in another folder takes: none where it can share them.
+    """Return the size of a copy of these in another folder: none if it can share their content.
 
-    That is tried with the first file that has any content. Raises CopyError.
+    The first file with content is tried. Raises CopyError.
     """
     with _naming_failures():
         first = next((path for path, status in _files(top, names) if status.st_size), None)
@@ -71,7 +71,7 @@ def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
 
 
 def _files(top: Path, names: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Return every regular file of these; what goes away meanwhile is left out."""
+    """Yield every regular file of these; files that disappear meanwhile are left out."""
     pending = [os.path.join(top, name.rstrip("/")) for name in reversed(names)]  # noqa: PTH118  # faster
     while pending:
         path = pending.pop()

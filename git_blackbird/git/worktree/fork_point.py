@@ -1,4 +1,4 @@
-"""What the files in a task's worktree continue from: the commit that it began with, or an older one."""
+"""Find the commit that a task's worktree continues from: the one that it began with, or an older one."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,11 +23,11 @@ class CommitTrees(NamedTuple):
 
 
 def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
-    """Return the newest commit that what is in a worktree continues from and that no agent made there.
+    """Return the newest commit that a worktree's files continue from and that no agent made there.
 
     That is ``base``, the commit that the worktree began with, as long as it is below HEAD, or was amended.
-    Else the agent went elsewhere: to a commit from before ``began``, in seconds since 1970, or to one that
-    is on a branch of a remote. None where all that is there is new. Raises GitError.
+    Else the agent went to another commit: to one from before ``began``, in seconds since 1970, or to one that
+    is on a branch of a remote. None if the history there is all new. Raises GitError.
     """
     at = head(linked).commit
     if at is None or at == base:
@@ -43,7 +43,7 @@ def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
 
 
 def _made_on(linked: Repository, at: str, known: Sequence[str]) -> list[str]:
-    """Return the first parents of a commit, with it, that are new since those known and are on no remote."""
+    """Return a commit and its first parents, as far as they are not ``known`` and on no remote."""
     excluded = (f"^{commit}" for commit in known)
     listed = linked.git(*_FIRST_PARENTS, *_NOT_REMOTE, *revisions(at, *excluded), *operands())
     return listed.lines(object_ids)

@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 3.0
 NEXT = "next"
 """The purpose of the private folders with new versions of the user's index."""
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _NO_HARD_LINKS = frozenset(
     {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 )
@@ -146,7 +146,7 @@ def _wait(lock: Path, deadline: float) -> None:
             f"another git process is running here: {lock} exists",
             hint="wait for it; where no git runs, remove that file",
         )
-    time.sleep(_LOOK_SECONDS)
+    time.sleep(_POLL_SECONDS)
 
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -297,9 +297,9 @@ def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
 
 
 def sweep_private_folders(repo: Repository) -> None:
-    """Remove what killed processes left: a file there may be one with a file in the worktree.
+    """Remove the private folders of killed processes. Raises UnusableError.
 
-    Raises UnusableError.
+    A file there may be the other name of a file in the worktree.
     """
     if repo.private_dir.is_dir():
         with writing(repo.private_dir), contextlib.closing(_Lock(repo.private_dir)):
@@ -317,7 +317,7 @@ class _Lock:
             self.is_held = True
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         os.close(self._descriptor)
 
 

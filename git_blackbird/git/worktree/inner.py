@@ -21,23 +21,23 @@ _PACKED = re.compile(rb"^([0-9a-f]{40}) (\S+)$", re.MULTILINE)
 _OF_FILE_SYSTEM = ("core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks")
 
 
-def at_place(repo: Repository, git_dir: Path, top: Path) -> Repository:
-    """Return another repository for the git commands of this call."""
+def repository_at(repo: Repository, git_dir: Path, top: Path) -> Repository:
+    """Return the repository with this git directory and worktree, with the environment of ``repo``."""
     return replace(repo, top=top, git_dir=git_dir, common_dir=git_dir, config_memo={})
 
 
 @contextlib.contextmanager
-def view_of(outer: Repository, git_dir: Path, top: Path | None, *others: Path) -> Iterator[Repository]:
-    """Return a repository of our own that has what is in another, but no configuration, hooks or rules.
+def isolated_view(outer: Repository, git_dir: Path, top: Path | None, *others: Path) -> Iterator[Repository]:
+    """Yield a repository of our own with the content of another, but no configuration, hooks or rules.
 
-    That is its objects, and those of ``others``, its HEAD and its index. ``top`` are the files that it is
-    about, if any. What is written to it is gone after the block. Raises UnusableError.
+    It has the objects of that one and of ``others``, its HEAD and its index. ``top`` is the folder of its
+    files, if any. It is removed after the block. Raises UnusableError.
     """
     with private_folder(outer, "submodule") as folder:
         with writing(folder):
             _fill(folder, git_dir, (git_dir, *others))
             (folder / "config").write_text(_config(outer))
-        yield at_place(outer, folder, top or folder)
+        yield repository_at(outer, folder, top or folder)
 
 
 def _fill(folder: Path, git_dir: Path, sources: Sequence[Path]) -> None:
@@ -82,7 +82,7 @@ def _common(git_dir: Path) -> Path:
 
 
 def module_dirs(folder: Path) -> list[Path]:
-    """List the git directories of submodules, and of theirs, below the folder that git has for them."""
+    """List the git directories of submodules, nested ones too, below git's folder for them."""
     heads = folder.rglob("HEAD") if folder.is_dir() else ()
     return sorted(head.parent for head in heads if is_git_dir(head.parent))
 
@@ -109,7 +109,7 @@ def references(git_dir: Path) -> dict[str, str]:
 
 
 def logged_ids(git_dir: Path) -> set[str]:
-    """Return what the logs of references name, but for those of other repositories."""
+    """Return the object ids in the logs of references, except those of remotes."""
     common = _common(git_dir)
     logs = (*common.glob("logs/**/*"), *common.glob("worktrees/*/logs/**/*"))
     own = (place for place in logs if not os.path.relpath(place, common / "logs").startswith(REMOTES))
@@ -122,5 +122,5 @@ def _id_in(text: bytes) -> str | None:
 
 
 def _read(place: Path) -> bytes:
-    """Return what is in a file; nothing where there is none, or something else that may never end."""
+    """Return the content of a regular file; nothing for anything else, which may never end."""
     return place.read_bytes() if place.is_file() else b""

@@ -1,4 +1,4 @@
-"""Which paths of a change were written into a worktree: after a kill, that tells them from edits."""
+"""Note which paths of a change are written into a worktree, to tell them from edits after a kill."""
 
 import json
 import os
@@ -22,26 +22,26 @@ class Journal:
         self._file = repo.private_dir / "journal"
         self._header = [mark, boot_id() or secrets.token_hex(8)]
 
-    def begin(self) -> None:
-        """Go on with what is there of this change, or begin anew. Raises OSError."""
+    def open(self) -> None:
+        """Continue the journal of this change, or start a new one. Raises OSError."""
         if next(self._lines(), None) != self._header:
             self._file.unlink(missing_ok=True)
             self._add(self._header)
 
-    def before(self, path: bytes, inode: int) -> None:
+    def note_write(self, path: bytes, inode: int) -> None:
         """Note that a path is about to be a file of this inode; 0 where it is removed. Raises OSError."""
         self._add(["before", os.fsdecode(path), inode])
 
-    def after(self, path: bytes) -> None:
+    def note_written(self, path: bytes) -> None:
         """Note that it has been written. Raises OSError."""
         self._add(["after", os.fsdecode(path)])
 
-    def end(self) -> None:
-        """Forget it all, once it is recorded."""
+    def clear(self) -> None:
+        """Remove it, once the written paths are recorded."""
         self._file.unlink(missing_ok=True)
 
     def written(self) -> frozenset[bytes]:
-        """Return the paths that were written, whatever is there by now."""
+        """Return the paths that were written, whatever is at them by now."""
         lines = self._lines()
         if next(lines, None) != self._header:
             return frozenset()

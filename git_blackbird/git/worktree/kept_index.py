@@ -1,8 +1,8 @@
-"""Keep the private index of a snapshot for the next one, with what shows that it still holds.
+"""Keep the private index of a snapshot for the next one, with the state that shows if it is still valid.
 
 Its folder moves to the process that works on it: no two share it, and one that is killed leaves none. Git
-itself notices, by their times, which files changed since. What git would not notice is in the state: another
-index of the user, and rules that say how files are converted and which are ignored.
+itself notices, by their times, which files changed since. Changes that git would not notice are in the state:
+another index of the user, and rules that say how files are converted and which are ignored.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from git_blackbird.git.core.config import files_of_rules, settled_signature
+from git_blackbird.git.core.config import files_of_rules, stable_signature
 from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
 from git_blackbird.git.worktree.index import copy_index, index_checksum, writing
@@ -54,7 +54,7 @@ class KeptIndex:
         self.state = self._load()
 
     def _load(self) -> KeptState | None:
-        """Return the state that was kept; None where it does not hold any more."""
+        """Return the state that was kept; None if it is out of date."""
         try:
             state = KeptState.from_json(self._state_path.read_bytes())
             if self._users is None or state.key != self._key():
@@ -69,14 +69,14 @@ class KeptIndex:
         content = zlib.crc32(self.path.read_bytes())
         return hashlib.sha256(f"{self._users} {content} {self._made_for}".encode()).hexdigest()
 
-    def copy_users(self) -> None:
-        """Start with the index of the user."""
+    def copy_user_index(self) -> None:
+        """Start with a copy of the user's index."""
         with writing(self.path):
             self.path.unlink(missing_ok=True)
             self._users = copy_index(self.repo.index, self.path)
 
     def keep(self, state: KeptState, changed: Iterable[bytes]) -> None:
-        """Let the next snapshot go on with this index; ``changed`` are files that this one updated."""
+        """Keep this index for the next snapshot; ``changed`` are the files that this one updated."""
         if self._users is None or not self.path.exists():
             return
         # Without room or a name that JSON can hold, the next snapshot starts anew.
@@ -90,7 +90,7 @@ class KeptIndex:
         paths = dict.fromkeys(_rules_above(self.repo.top, changed))
         if paths and not state.rules:
             paths |= dict.fromkeys(map(os.fspath, files_of_rules(self.repo)))
-        return {path: settled_signature(path, self._began) for path in paths if path not in state.rules}
+        return {path: stable_signature(path, self._began) for path in paths if path not in state.rules}
 
 
 def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
@@ -112,7 +112,7 @@ def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
     with writing(place):
         place.mkdir(parents=True, exist_ok=True)
     index = KeptIndex(repo, place, settings)
-    index.copy_users()
+    index.copy_user_index()
     index.keep(KeptState(tree=tree), ())
 
 

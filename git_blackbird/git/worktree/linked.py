@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.output import paths_listed
-from git_blackbird.git.core.process import operands, revisions, unstopped
+from git_blackbird.git.core.process import deferring_stop, operands, revisions
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -55,7 +55,7 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
     """
     if is_taken(folder):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    linked = _add_empty(repo, folder, _nothing_yet(repo))
+    linked = _add_empty(repo, folder, _empty_commit(repo))
     _mark(repo, linked, task_id)
     return linked
 
@@ -72,18 +72,18 @@ def begin_checkout(linked: Repository, commit: str) -> None:
     check_out(linked, commit)
 
 
-def checkout_ended(linked: Repository) -> None:
-    """Note that the worktree of a task has all the files that it begins with."""
+def end_checkout(linked: Repository) -> None:
+    """Note that the checkout of a task's worktree is complete."""
     (linked.private_dir / _BEGUN).unlink()
 
 
-def is_cut_off(linked: Repository) -> bool:
+def is_checkout_incomplete(linked: Repository) -> bool:
     """Whether a killed command was checking out the worktree of a task: files may be missing."""
     return (linked.private_dir / _BEGUN).exists()
 
 
-def begun_tree(linked: Repository) -> str:
-    """Return the tree whose checkout was cut off; one without files if it had not begun."""
+def incomplete_tree(linked: Repository) -> str:
+    """Return the tree whose checkout was interrupted; one without files if it had not begun."""
     import pygit2  # slow to load
 
     commit = (linked.private_dir / _BEGUN).read_text()
@@ -95,7 +95,7 @@ def begun_tree(linked: Repository) -> str:
 def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
     options = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
     # One that is half added is in the way of other git commands, until it is pruned.
-    with unstopped(), _changing_list:
+    with deferring_stop(), _changing_list:
         repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit))
     linked = open_linked(repo, folder)
     if linked is None:
@@ -112,10 +112,11 @@ def check_out(linked: Repository, commit: str) -> None:
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
-def mend_half_made(repo: Repository, above: Path) -> None:
-    """Mark the worktrees below a folder that a killed command made for tasks, and had not marked yet.
+def complete_interrupted_adds(repo: Repository, above: Path) -> None:
+    """Mark the tasks' worktrees below a folder that a killed command had added and not yet marked.
 
-    Those that git was killed in making go. Nothing may be made there meanwhile. Raises UnusableError.
+    Worktrees that git itself was killed in adding are removed. Nothing may be added there meanwhile. Raises
+    UnusableError.
     """
     for linked in _registered(repo):
         if linked.top.parent != above or _owner_of(linked).task_id is not None:
@@ -125,13 +126,13 @@ def mend_half_made(repo: Repository, above: Path) -> None:
             with contextlib.suppress(OSError):  # others are in it
                 (linked.top / ".git").unlink(missing_ok=True)
                 linked.top.rmdir()
-        elif head(linked).commit == _nothing_yet(repo):
+        elif head(linked).commit == _empty_commit(repo):
             _mark(repo, linked, linked.top.name)
 
 
-def _nothing_yet(repo: Repository) -> str:
+def _empty_commit(repo: Repository) -> str:
     """Return the commit that the worktree of a task is at before anything is checked out."""
-    return commit_of(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0)
+    return write_commit(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0)
 
 
 def is_locked(linked: Repository) -> bool:
@@ -149,7 +150,7 @@ def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
     linked.private_dir.mkdir(exist_ok=True)
     (linked.private_dir / _BEGUN).touch()
     (linked.private_dir / _OWNER).write_text(
-        f"{task_id}\n{_home(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"
+        f"{task_id}\n{_home_name(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"
     )
 
 
@@ -158,8 +159,8 @@ def worktree_name(repo: Repository) -> str:
     return "main-worktree" if repo.git_dir == repo.common_dir else repo.git_dir.name
 
 
-def _home(repo: Repository) -> str:
-    """Name the worktree whose plan a task is of: the same one may be in several."""
+def _home_name(repo: Repository) -> str:
+    """Name this worktree among those of the repository: several may have a task of one id in their plans."""
     return "." if repo.git_dir == repo.common_dir else repo.git_dir.name
 
 
@@ -178,24 +179,24 @@ def open_linked(repo: Repository, folder: Path) -> Repository | None:
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Return the worktrees of tasks of this worktree's plan: those that git lists and that our mark is of."""
-    return (each for each in _marked(repo) if _is_as_git_made_it(each.repo))
+    return (each for each in _marked(repo) if _is_unaltered(each.repo))
 
 
-def estranged_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
-    """Return those whose folder is there, and is not as git made it any more: nothing touches them."""
+def altered_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
+    """Yield the tasks' worktrees whose folders exist but are not as git made them: nothing may touch them."""
     marked = (each for each in _marked(repo) if os.path.lexists(each.repo.top))
-    return (each for each in marked if not _is_as_git_made_it(each.repo))
+    return (each for each in marked if not _is_unaltered(each.repo))
 
 
 def _marked(repo: Repository) -> Iterator[TaskWorktree]:
     for top, git_dir in other_worktrees(repo):
         linked = replace(repo, top=top, git_dir=git_dir)
         task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home(repo):
+        if task_id is not None and home == _home_name(repo):
             yield TaskWorktree(task_id, linked, Path(made_at or top))
 
 
-def _is_as_git_made_it(linked: Repository) -> bool:
+def _is_unaltered(linked: Repository) -> bool:
     """Whether folder and git directory point to each other, and the folder is no link to another."""
     return _is_itself(linked.top) and open_linked(linked, linked.top) == linked
 
@@ -213,7 +214,7 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
         if is_locked(linked) or os.path.lexists(linked.top):
             continue
         task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home(repo):
+        if task_id is not None and home == _home_name(repo):
             yield TaskWorktree(task_id, linked, Path(made_at or linked.top))
 
 
@@ -244,7 +245,7 @@ def owner_of(linked: Repository) -> str | None:
 
 
 class _Owner(NamedTuple):
-    """What a linked worktree was made for: a task, of the plan of which worktree, and where."""
+    """The task of a linked worktree, the worktree whose plan has it, and the folder that git was given."""
 
     task_id: str | None = None
     home: str = ""
@@ -260,14 +261,14 @@ def _owner_of(linked: Repository) -> _Owner:
     return _Owner()
 
 
-def home_of(linked: Repository) -> Path | None:
-    """Return the worktree whose plan has the task of a linked worktree; None if it is not found."""
+def home_folder(linked: Repository) -> Path | None:
+    """Return the folder of the worktree whose plan has the task of a linked worktree, or None."""
     home = home_repository(linked)
     return None if home is None else home.top
 
 
 def home_repository(linked: Repository) -> Repository | None:
-    """Return the same with its git directory."""
+    """Return the repository of the worktree whose plan has the task of a linked worktree, or None."""
     home = _owner_of(linked).home
     wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
     found = (each for each in other_worktrees(linked) if each.git_dir == wanted)
@@ -275,16 +276,16 @@ def home_repository(linked: Repository) -> Repository | None:
 
 
 def stray_commits(linked: Repository) -> list[str]:
-    """Return the commits that a worktree's HEAD is or was at and that ``commit_of`` has not made."""
+    """Return the commits that a worktree's HEAD is or was at and that ``write_commit`` has not made."""
     at, log = head(linked).commit, LogSpan(0, log_size(linked.git_dir), None)
     named = dict.fromkeys([*(move.new for move in moves_in(linked, log)), *filter(None, [at])])
     objects = open_libgit2(linked)
     with using_objects(linked):
-        return [commit for commit in named if commit in objects and not is_made_here(objects, commit)]
+        return [commit for commit in named if commit in objects and not is_our_commit(objects, commit)]
 
 
-def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:
-    """Whether ``commit_of`` made a commit. Nobody else's is named where one of its is gone."""
+def is_our_commit(objects: "pygit2.Repository", commit: str) -> bool:
+    """Whether ``write_commit`` made a commit. A missing commit counts as one, so that it is not reported."""
     import pygit2  # loaded by now
 
     try:
@@ -295,7 +296,7 @@ def is_made_here(objects: "pygit2.Repository", commit: str) -> bool:
         return False
 
 
-def base_of(linked: Repository) -> str | None:
+def base_commit_of(linked: Repository) -> str | None:
     """Return the commit that a task's worktree began with, wherever its HEAD is; None if that is gone."""
     with contextlib.suppress(OSError):
         commit = (linked.private_dir / _BASE).read_text(encoding="ascii", errors="replace")
@@ -307,7 +308,7 @@ def base_tree(linked: Repository) -> str | None:
     """Return the tree of the commit that a task's worktree began with; None if that is gone."""
     import pygit2  # slow to load
 
-    commit = base_of(linked)
+    commit = base_commit_of(linked)
     if commit is None:
         return None
     with using_objects(linked):
@@ -331,7 +332,7 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
         linked.top.parent.rmdir()
 
 
-def commit_of(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
+def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
     """Write a commit that is on no branch, in this program's name, and return its id.
 
     ``at`` is in seconds since 1970. Raises UnusableError.

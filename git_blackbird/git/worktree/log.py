@@ -108,12 +108,12 @@ def commits_in_head(
     wanted = frozenset(oids)
     if not wanted:
         return []
-    within = revisions("HEAD", *_fence(repo, since))
+    within = revisions("HEAD", *_exclusion(repo, since))
     listed = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False)
     return [(oid, tuple(above)) for oid, *above in listed.lines(object_id_rows) if oid in wanted]
 
 
-def _fence(repo: Repository, since: str | None) -> tuple[str, ...]:
+def _exclusion(repo: Repository, since: str | None) -> tuple[str, ...]:
     """Return the revision that excludes ``since`` and its history; none if there is no such commit."""
     return () if since is None or find_commit(repo, since) is None else (f"^{since}",)
 
@@ -135,7 +135,7 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
     Search after the commit ``since``, or all history if there is no such commit.
     """
     grep = f"--grep={RUN_TRAILER}: {run_id}"
-    within = revisions("HEAD", *_fence(repo, since))
+    within = revisions("HEAD", *_exclusion(repo, since))
     done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)
     for commit in read_commits(repo, done.lines(object_ids)).values():
         if run_id in commit.runs:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
-from git_blackbird.git.worktree.linked import is_made_here
+from git_blackbird.git.worktree.linked import is_our_commit
 from git_blackbird.model.run.summary import Trees
 
 # The sides of such a merge are commits on no branch, which its markers name by id.
 _MARKER = re.compile(rb"^(?:<{3,}|\|{3,}|>{3,}) ([0-9a-f]{40})\b", re.MULTILINE)
 
 
-def left_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
+def paths_with_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
     """Return the paths to which a change brings markers of a merge that this program made.
 
     Markers of any other merge are left to whoever wrote them. Raises UnusableError.
@@ -24,7 +24,7 @@ def left_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
 
 def _has_new(trees: TreeStore, change: Trees, path: bytes) -> bool:
     before, after = (set(_sides(trees, trees.entry(tree, path))) for tree in change)
-    return any(is_made_here(trees.objects, side) for side in after - before)
+    return any(is_our_commit(trees.objects, side) for side in after - before)
 
 
 def _sides(trees: TreeStore, entry: TreeEntry | None) -> Iterator[str]:

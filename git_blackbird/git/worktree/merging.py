@@ -11,7 +11,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.attributes import merge_drivers
-from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.model.run.summary import Trees
 
 _OVERLAPS = "later edits overlap with it"
@@ -70,11 +70,11 @@ def merge_changes(
     written: Collection[bytes] = frozenset(),
     resolve: Resolver = lambda _repo, _merge: {},
 ) -> Merged:
-    """Apply changes to a tree, one after the other; a path where one does not apply stays as it was.
+    """Apply changes to a tree in order; a path to which one does not apply stays as it was.
 
-    So do paths that the tree does not have as they are, ``unknown``, each with the reason. What differs at
-    ``written`` paths, which had been brought to the changes before, is an edit of what they are.
-    Raises UnusableError if an object is missing or cannot be written.
+    ``unknown`` paths, whose content the tree does not have, stay too, each with its reason. ``written`` paths
+    have had the changes before, so that a difference there is a later edit. Raises UnusableError if an object
+    is missing or cannot be written.
     """
     merge = _Merge(repo, TreeStore(repo), tree, resolve)
     for change in changes:
@@ -82,8 +82,8 @@ def merge_changes(
     return merge.result()
 
 
-def with_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees:
-    """Return a pair of trees that also has what an earlier attempt changed, as that had it."""
+def with_earlier_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees:
+    """Return a pair of trees that also has the changes of an earlier attempt."""
     trees = TreeStore(repo)
     paths = list(trees.changed_paths(*attempt))
     base, head = (
@@ -251,10 +251,10 @@ def merge_trees(
     Renames are followed, and the user's merge drivers run, as the attributes in the worktree say. Raises
     MergeRefusedError, GitTooOldError.
     """
-    began = commit_of(repo, base, (), "base", 0)
+    began = write_commit(repo, base, (), "base", 0)
     pairs = [
         [
-            commit_of(repo, tree, (began,), name, 0)
+            write_commit(repo, tree, (began,), name, 0)
             for tree, name in zip(pair, ("ours", "theirs"), strict=True)
         ]
         for pair in sides

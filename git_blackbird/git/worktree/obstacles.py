@@ -1,4 +1,4 @@
-"""What in the user's worktree is in the way of files that are to be written there; found before any is."""
+"""Find what is in the way of files to be written into the user's worktree, before any is written."""
 
 import errno
 import os
@@ -25,10 +25,7 @@ _FIXED_ERRORS = frozenset({errno.EPERM, errno.EROFS})
 
 
 class Present(NamedTuple):
-    """What is in a worktree before changes are written; ``unknown`` paths are not in the tree as they are.
-
-    Each has the reason.
-    """
+    """A worktree before changes are written; ``unknown`` paths differ from the tree, each with the reason."""
 
     tree: str
     unknown: Mapping[bytes, str]
@@ -37,7 +34,7 @@ class Present(NamedTuple):
 def add_ignored(
     repo: Repository, taken: Snapshot, changes: Sequence[Trees], expected: Mapping[bytes, Signature]
 ) -> Present:
-    """Add to a snapshot the ignored files that are as changes have them; other ones are unknown.
+    """Add to a snapshot the ignored files that equal a side of the changes; the others are unknown.
 
     ``expected`` has the paths of the changes. Files are hashed, and not stored. Raises GitError.
     """
@@ -61,7 +58,7 @@ def add_ignored(
 
 
 def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[bytes, TreeEntry]:
-    """Return what a snapshot would have of files and links; nothing for other things."""
+    """Return the tree entries of files and links; nothing for anything else."""
     import pygit2  # loaded by now
 
     places = {path: repo.top / os.fsdecode(path) for path in signatures}
@@ -130,7 +127,7 @@ def _below(top: Path, place: Path) -> bytes:
 
 
 def _files_below(top: Path, folder: Path) -> Iterator[bytes]:
-    """Yield what is in a folder, itself if it cannot be read; folders alone are nothing."""
+    """Yield the files in a folder, and folders that cannot be read; a folder without files has none."""
     unreadable = list[OSError]()
     for place, folders, names in os.walk(folder, onerror=unreadable.append):
         links = (name for name in folders if (Path(place) / name).is_symlink())
@@ -145,7 +142,7 @@ def _is_writable(folders: list[Path]) -> bool:
 
 
 def _is_fixed(target: Path) -> bool:
-    """Whether a file is one that can be neither replaced nor removed, whatever its folder allows."""
+    """Whether a file can be neither replaced nor removed, whatever its folder allows."""
     if target.is_symlink() or not target.is_file():
         return False
     try:

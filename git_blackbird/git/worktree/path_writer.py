@@ -1,4 +1,4 @@
-"""The one place that writes into a worktree: through no link, and over nothing that was not looked at."""
+"""The only writer of files in a worktree: it follows no link, and replaces only files in a known state."""
 
 import contextlib
 import ctypes
@@ -31,7 +31,7 @@ Signature = tuple[int, ...]
 
 
 def signature_of(place: Path | bytes, folder: int | None = None) -> Signature:
-    """Return what changes with every write; empty if there is no file, but nothing or a folder."""
+    """Return a signature that every write changes; empty if there is no file, but nothing or a folder."""
     try:
         status = os.stat(place, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -83,13 +83,13 @@ class PathWriter:
                     # A file system that folds case has what was just written under the removed name, too.
                     return None if new is None and now[3:4] in self._written else EDITED
                 if new is None:
-                    self._journal.before(path, 0)
+                    self._journal.note_write(path, 0)
                     reason = self._remove(folder, folders, name, expected)
                 else:
                     reason = self._put(folder, path, new, expected)
                     self._written.add(signature_of(name, folder)[3:4])
                 if reason is None:
-                    self._journal.after(path)
+                    self._journal.note_written(path)
                 return reason
         except _BlockedError as error:
             return str(error)
@@ -113,13 +113,13 @@ class PathWriter:
 
     def _put(self, folder: int, path: bytes, new: Path, expected: Signature) -> str | None:
         *folders, name = path.split(b"/")
-        source, is_beside = self._brought(folder, folders, new)
+        source, is_beside = self._on_same_device(folder, folders, new)
         place = folder if is_beside else None
         try:
-            self._journal.before(path, os.stat(source, dir_fd=place, follow_symlinks=False).st_ino)
+            self._journal.note_write(path, os.stat(source, dir_fd=place, follow_symlinks=False).st_ino)
             if not expected:
                 # An empty folder is not in the way.
-                if _is_folder(folder, name) and not _is_removed(folder, name):
+                if _is_folder(folder, name) and not _try_remove_folder(folder, name):
                     return _FOLDER
                 os.link(source, name, src_dir_fd=place, dst_dir_fd=folder, follow_symlinks=False)
                 return None
@@ -130,12 +130,12 @@ class PathWriter:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(source, dir_fd=folder)
 
-    def _brought(self, folder: int, folders: Sequence[bytes], new: Path) -> tuple[bytes, bool]:
-        """Return a file on the file system of a folder: as it is, or copied to a name beside its target."""
+    def _on_same_device(self, folder: int, folders: Sequence[bytes], new: Path) -> tuple[bytes, bool]:
+        """Return a file on the file system of a folder: the file itself, or a copy beside its target."""
         source = os.fsencode(new)
         if os.fstat(folder).st_dev == os.lstat(source).st_dev:
             return source, False
-        beside = self._new_beside(folders)
+        beside = self._temporary_name(folders)
         if new.is_symlink():
             os.symlink(new.readlink(), os.fsdecode(beside), dir_fd=folder)
         else:
@@ -147,8 +147,8 @@ class PathWriter:
                     os.fchmod(writer.fileno(), mode)
         return beside, True
 
-    def _new_beside(self, folders: Sequence[bytes]) -> bytes:
-        """Return the name of a file that is about to be in a folder, and note it for when this is killed."""
+    def _temporary_name(self, folders: Sequence[bytes]) -> bytes:
+        """Return a name for a temporary file in a folder, and note it, to be removed after a kill."""
         beside = os.fsencode(f"{TEMPORARY}{secrets.token_hex(8)}")
         above = b"/".join((os.fsencode(self._repo.top), *folders))
         with self._temporary_files.open("ab") as names:
@@ -162,7 +162,7 @@ class PathWriter:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            aside, place = self._new_beside(folders), folder
+            aside, place = self._temporary_name(folders), folder
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
         is_expected = _is_as_expected(aside, place, expected)
         if not is_expected:
@@ -234,7 +234,7 @@ def _replace(source: bytes, place: int | None, name: bytes, folder: int, expecte
 
 
 def _is_as_expected(name: bytes, folder: int | None, expected: Signature) -> bool:
-    """Whether a file that was moved is one that was noted: moving it is no write, but of its inode."""
+    """Whether a moved file is the one that was noted: moving it changes only the time of its inode."""
     found = signature_of(name, folder)
     return found[:1] + found[2:] == expected[:1] + expected[2:]
 
@@ -264,7 +264,7 @@ def _exchange() -> Any:
 
 
 def _keep_permissions(source: bytes, place: int | None, old: int) -> None:
-    """Let the new file be read and written by whom the old one is; git keeps only if it can be executed."""
+    """Give a new file the permissions to read and write of the old one; git keeps only the executable bit."""
     mode = os.stat(source, dir_fd=place, follow_symlinks=False).st_mode
     if stat.S_ISREG(old) and stat.S_ISREG(mode):
         kept = stat.S_IMODE(old) & ~_EXECUTABLE
@@ -278,8 +278,8 @@ def _is_folder(folder: int, name: bytes) -> bool:
         return False
 
 
-def _is_removed(folder: int, name: bytes) -> bool:
-    """Remove a folder if there are only folders in it; return whether it was one."""
+def _try_remove_folder(folder: int, name: bytes) -> bool:
+    """Remove a folder with nothing but folders in it; return whether it was one."""
     with contextlib.suppress(OSError):
         for _, folders, _, below in os.fwalk(name, topdown=False, dir_fd=folder):
             for each in folders:

@@ -13,7 +13,7 @@ from git_blackbird.git.worktree.index import QUIET_OPTIONS
 
 # A first push or fetch may be of a whole history.
 _TRANSFER_SECONDS = 3600.0
-_LOOK_SECONDS = 120.0
+_POLL_SECONDS = 120.0
 
 
 def push(
@@ -30,34 +30,31 @@ def push(
         for ref, commit in commits.items()
     ]
     command = ("push", "--atomic", "--quiet", "--no-verify", "--no-signed", "--recurse-submodules=no")
-    with _named(remote):
+    with _naming_remote(remote):
         repo.git(*QUIET_OPTIONS, *command, *leases, *operands(remote, *pushed), timeout=_TRANSFER_SECONDS)
 
 
 def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
-    """Bring references of a remote here under the same names. Raises GitError, also where one is missing."""
+    """Fetch references of a remote under their own names. Raises GitError, also if one is missing."""
     command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
     wanted = (f"+{ref}:{ref}" for ref in refs)
     options = ("--recurse-submodules=no",)
-    with _named(remote):
+    with _naming_remote(remote):
         repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
 
 
 def fetch_checked(repo: Repository, remote: str, ref: str) -> None:
-    """Bring a reference here that somebody else wrote, with objects that git finds nothing wrong with.
-
-    Raises GitError.
-    """
+    """Fetch a reference that somebody else wrote, and let git check its objects. Raises GitError."""
     command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
     options = ("-c", "fetch.fsckObjects=true", *command, "--recurse-submodules=no")
-    with _named(remote):
+    with _naming_remote(remote):
         repo.git(*QUIET_OPTIONS, *options, *operands(remote, f"+{ref}:{ref}"), timeout=_TRANSFER_SECONDS)
 
 
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
     """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
-    with _named(remote):
-        listed = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_LOOK_SECONDS)
+    with _naming_remote(remote):
+        listed = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_POLL_SECONDS)
     return listed.lines(_commits_by_ref)
 
 
@@ -67,8 +64,8 @@ def _commits_by_ref(lines: list[bytes]) -> dict[str, str]:
 
 
 @contextmanager
-def _named(remote: str) -> Iterator[None]:
-    """Let errors say which remote they are about, and all that git and ssh told of the reason."""
+def _naming_remote(remote: str) -> Iterator[None]:
+    """Name the remote in errors, with all that git and ssh printed about the reason."""
     try:
         yield
     except GitError as error:
@@ -93,9 +90,9 @@ def delete_here(repo: Repository, refs: Iterable[str]) -> None:
 
 
 def remote_url(repo: Repository, name: str) -> str:
-    """Return where a remote is, as another machine or folder reaches it: paths are absolute.
+    """Return the URL of a remote as another machine or folder reaches it, with absolute paths.
 
-    Raises UnusableError where there is no such remote, and the name is no place either.
+    Raises UnusableError if there is no such remote, and the name is no address either.
     """
     found = repo.git("remote", "get-url", "--push", *operands(name), check=False)
     if found.code != 0 and not re.search(r"[/:]", name):

@@ -17,7 +17,7 @@ from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
-from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.linked import write_commit
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
 # Git holds the lock of a reference for less.
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 Family = Literal["worktrees", "journal"]
 
 
@@ -41,7 +41,7 @@ def hold_trees(
     named = {name.encode(): oid for name, oid in ends.items() if oid is not None}
     wanted = {**{oid.encode(): oid for oid in {*others} - {*named.values()}}, **named}
     there = {name: TreeEntry(DIRECTORY, oid) for name, oid in wanted.items() if oid in trees}
-    _point(repo, f"{_OURS}runs/{run_id}", trees.save(there))
+    _set_ref(repo, f"{_OURS}runs/{run_id}", trees.save(there))
     return frozenset(oid for name, oid in wanted.items() if name not in there)
 
 
@@ -57,11 +57,11 @@ def save_pair(repo: Repository, family: Family, name: str, pair: "Trees") -> Non
         if oid not in trees:
             raise UnusableError(f"the tree {oid} of {name} is gone", hint="git fsck says what else is")
     ends = zip((b"base", b"head"), pair, strict=True)
-    _point(repo, _name(family, name), trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
+    _set_ref(repo, _name(family, name), trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
 
 
-def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
-    """Return the entries of the tree that a reference is at; none if it is not there."""
+def _entries_at(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
+    """Return the entries of the tree that a reference points to; none without the reference."""
     import pygit2  # slow to load
 
     with using_objects(repo):
@@ -69,7 +69,7 @@ def _held(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeE
         return {} if reference is None else trees.load(str(reference.peel(pygit2.Tree).id))
 
 
-def _point(repo: Repository, name: str, oid: str) -> None:
+def _set_ref(repo: Repository, name: str, oid: str) -> None:
     import pygit2  # slow to load
 
     try:
@@ -92,7 +92,7 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
         held = () if there is None else tuple(map(str, there.peel(pygit2.Commit).parent_ids))
     if not set(commits) <= set(held):
         wanted = dict.fromkeys((*held, *commits))
-        kept = commit_of(repo, TreeStore(repo).save({}), tuple(wanted), "Kept by git-blackbird\n", 0)
+        kept = write_commit(repo, TreeStore(repo).save({}), tuple(wanted), "Kept by git-blackbird\n", 0)
         _update_refs(repo, f"update {ref} {kept}\n")
 
 
@@ -100,19 +100,19 @@ def load_pair(repo: Repository, family: Family, name: str) -> "Trees | None":
     """Return the two trees that a reference holds; None if not both are there."""
     from git_blackbird.model.run.summary import Trees  # not in that process
 
-    held = _held(repo, TreeStore(repo), _name(family, name))
+    held = _entries_at(repo, TreeStore(repo), _name(family, name))
     base, head = held.get(b"base"), held.get(b"head")
     return None if base is None or head is None else Trees(base.oid, head.oid)
 
 
-def kept_worktree(name: str) -> str:
+def kept_worktree_ref(name: str) -> str:
     """Return the reference that keeps the files of a worktree that was removed."""
     return _name("worktrees", name)
 
 
 def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
-    """Return the references of removed worktrees that are called so, or whose id begins so."""
-    folder = kept_worktree("")
+    """Return the references of removed worktrees of this name, or whose id begins with it."""
+    folder = kept_worktree_ref("")
     names = (each for each in list_our_refs(repo) if each.startswith(folder))
     return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
 
@@ -144,11 +144,11 @@ def _update_refs(repo: Repository, commands: str) -> None:
 
 
 def _await_unlocked(repo: Repository, name: str) -> None:
-    """Wait for who writes a reference of ours; a lock that stays is of a killed process, and goes."""
+    """Wait until nobody writes a reference of ours; remove a lock that a killed process left."""
     lock, until = repo.common_dir / f"{name}.lock", time.monotonic() + _LOCK_SECONDS
     with contextlib.suppress(FileNotFoundError):
         while time.time() - lock.stat().st_mtime < _LOCK_SECONDS and time.monotonic() < until:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         lock.unlink()
         trace.event("stale lock", lock)
 
@@ -183,9 +183,9 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
 def checkout_paths(
     repo: Repository, tree: str, paths: Collection[bytes], private: Path, *, timeout_seconds: float
 ) -> Path:
-    """Write some files of a tree in the same way, and return their folder, in an empty private one.
+    """Write some files of a tree below an empty private folder, as ``checkout_tree`` does.
 
-    Raises CheckoutError.
+    Return the folder that they are in. Raises CheckoutError.
     """
     folder, index = private / "files", private / "index"
     with _checking_out(tree, folder, timeout_seconds):
@@ -222,7 +222,7 @@ def _checking_out(tree: str, folder: Path, seconds: float) -> Iterator[None]:
 def _with_attributes(
     trees: TreeStore, tree: str, paths: Collection[bytes]
 ) -> Iterator[tuple[bytes, TreeEntry]]:
-    """Return the entries of files, and of the attributes that say how they are converted."""
+    """Yield the entries of files, and of the attribute files that say how they are converted."""
     above = {parent + b"/" for path in paths for parent in parents(path)} | {b""}
     for path in {*paths, *(folder + b".gitattributes" for folder in above)}:
         entry = trees.entry(tree, path)
@@ -234,7 +234,7 @@ _FOR_ITS_OWNER = ("-c", "core.sharedRepository=0600")
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
-def is_owners_alone(status: os.stat_result) -> bool:
+def is_readable_by_owner_only(status: os.stat_result) -> bool:
     """Whether only the owner of a file can read it."""
     return stat.S_ISREG(status.st_mode) and not status.st_mode & _OTHERS_READ
 
@@ -270,7 +270,7 @@ def find_private_object(repo: Repository, oid: str) -> Path | None:
     """Return where an object lies that only its owner can read, as that of a private file."""
     place = repo.common_dir / "objects" / oid[:2] / oid[2:]
     with contextlib.suppress(FileNotFoundError):
-        if is_owners_alone(place.lstat()):
+        if is_readable_by_owner_only(place.lstat()):
             return place
     return None
 

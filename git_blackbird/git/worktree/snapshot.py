@@ -24,7 +24,7 @@ from git_blackbird.git.worktree.index import (
 )
 from git_blackbird.git.worktree.index_update import IndexUpdate
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
-from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
+from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
 from git_blackbird.model.base.places import TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
@@ -87,10 +87,10 @@ def take_snapshot(
         return builder.run(since)
 
 
-def take_all_names(repo: Repository, limits: SnapshotLimits) -> Snapshot:
-    """Record a worktree with what no change may have, too. Raises as ``take_snapshot`` does."""
+def take_full_snapshot(repo: Repository, limits: SnapshotLimits) -> Snapshot:
+    """Record a worktree with the entries that no change may have. Raises as ``take_snapshot`` does."""
     with _builder(repo, limits, ()) as builder:
-        state, work = builder.updated()
+        state, work = builder.update_user_index()
         return Snapshot(state.tree, tuple(work.left_out))
 
 
@@ -115,12 +115,13 @@ def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) ->
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
-def know_checkout(
+def snapshot_of_checkout(
     repo: Repository, tree: str, *, limits: SnapshotLimits, hidden: Sequence[str]
 ) -> Snapshot | None:
-    """Let the first snapshot of a new worktree go on with its index, which was checked out from ``tree``.
+    """Return the snapshot of a worktree just checked out from ``tree``; None if it has to be taken.
 
-    Return that snapshot if it is certain: files that git converts may differ from it. Raises UnusableError.
+    Files that git converts may differ from the tree. The first snapshot goes on with the index of the
+    checkout. Raises UnusableError.
     """
     if is_sparse(repo):
         return None
@@ -131,7 +132,7 @@ def know_checkout(
 
 
 def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:
-    """Name what a kept index depends on besides the files."""
+    """Return a text of the settings that a kept index depends on."""
     return f"{limits.max_untracked_bytes} {hidden}"
 
 
@@ -152,29 +153,29 @@ class SnapshotBuilder:
 
     def run(self, since: str | None) -> Snapshot:
         """Update the private index from the worktree and write its tree."""
-        state, work = self.updated_again() or self.updated()
+        state, work = self.update_kept_index() or self.update_user_index()
         tree = state.tree
         if since is not None:
-            tree = self.with_lost(tree, since, work)
+            tree = self.with_unlisted(tree, since, work)
         if work.is_plain:
             self.index.keep(state, work.changed)
         return self.without_reserved(tree, work.left_out)
 
     def without_reserved(self, tree: str, left_out: Sequence[SkippedPath]) -> Snapshot:
-        """Take the entries off the top that no change may have; those that are not state are named."""
+        """Remove the entries at the top that no change may have, and name those that are not state."""
         entries = self.trees.load(tree).items()
         reserved = {name for name, entry in entries if is_reserved(name, is_link=entry.mode == LINK)}
         named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
         found = sorted([*left_out, *named], key=lambda item: item.path)
         return Snapshot(self.trees.without(tree, reserved), tuple(found))
 
-    def updated_again(self) -> tuple[KeptState, IndexUpdate] | None:
-        """Update the index of an earlier snapshot; None if it takes a new one to know what is in the tree."""
+    def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
+        """Update the index of an earlier snapshot; None if only a new index can show what is in the tree."""
         state = self.index.state
         if state is None or state.tree not in self.trees:
             return None
         listed = self.git(*_STATUS)
-        work = self.sorted_out(listed, state)
+        work = self.classify(listed, state)
         if work.is_plain and not listed.err:
             self.update(work)
         if not work.is_plain or listed.err:
@@ -183,12 +184,12 @@ class SnapshotBuilder:
         tree = self.trees.edited(state.tree, entries) if entries else state.tree
         return self.next_state(state, tree, work), work
 
-    def updated(self) -> tuple[KeptState, IndexUpdate]:
+    def update_user_index(self) -> tuple[KeptState, IndexUpdate]:
         """Update a copy of the user's index."""
-        self.index.copy_users()
+        self.index.copy_user_index()
         has_skipped = self.clear_flags()
         state = KeptState()
-        work = self.sorted_out(self.git(*_STATUS), state)
+        work = self.classify(self.git(*_STATUS), state)
         self.drop(work.remove)
         self.update(work)
         self.drop_unmerged(work.untouched)
@@ -207,8 +208,8 @@ class SnapshotBuilder:
         """Write the tree of the private index."""
         return self.git("write-tree").oid()
 
-    def with_lost(self, tree: str, since: str, work: IndexUpdate) -> str:
-        """Add again the files of ``since`` that git no longer lists; what is left out stays as it was."""
+    def with_unlisted(self, tree: str, since: str, work: IndexUpdate) -> str:
+        """Add the files of ``since`` that git no longer lists; those left out stay as they were."""
         trees = self.trees
         links: dict[bytes, bool] = {}
         lost = [
@@ -224,7 +225,7 @@ class SnapshotBuilder:
         refused = set(work.untouched).intersection(lost)
         again = IndexUpdate(untouched=sorted(refused), left_out=work.left_out)
         for path in sorted(set(lost) - refused):
-            self.sort_one(again, path, is_tracked=False)
+            self.classify_path(again, path, is_tracked=False)
         self.update(again)
         return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.untouched})
 
@@ -234,7 +235,7 @@ class SnapshotBuilder:
         options = (*QUIET_OPTIONS, *_EXACT)
         return self.repo.git(*options, *args, stdin=stdin, timeout=left, variables=self.variables)
 
-    def sorted_out(self, listed: Completed, state: KeptState) -> IndexUpdate:
+    def classify(self, listed: Completed, state: KeptState) -> IndexUpdate:
         """Decide what to do with each path that git listed."""
         shut = _SHUT_DIRECTORY.findall(listed.err.decode(errors="replace"))
         left_out = [SkippedPath(path=f"{name}/", reason=f"cannot be read: {why}") for name, why in shut]
@@ -248,9 +249,9 @@ class SnapshotBuilder:
                 continue
             if path in known and self.is_beyond_link(path, links):
                 work.remove.append(path)
-            elif self.sort_one(work, path, is_tracked=path in work.tracked):
+            elif self.classify_path(work, path, is_tracked=path in work.tracked):
                 directories.append(path)
-        self.sort_directories(work, directories)
+        self.classify_directories(work, directories)
         work.is_plain = work.is_plain and not work.remove and not directories
         return work
 
@@ -290,8 +291,8 @@ class SnapshotBuilder:
             if places[above] and os.path.lexists(self.prefix + path):
                 yield path
 
-    def sort_one(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
-        """Sort one path; return True for a tracked path that is a directory now."""
+    def classify_path(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
+        """Classify one path; return True for a tracked path that is a directory now."""
         full = self.prefix + path
         try:
             status = os.lstat(full)
@@ -307,7 +308,7 @@ class SnapshotBuilder:
         reason = self.obstacle(full, path, status, is_tracked=is_tracked)
         if reason is not None:
             work.leave_out(path, reason)
-        elif not is_tracked and is_owners_alone(status):
+        elif not is_tracked and is_readable_by_owner_only(status):
             work.private.append(path)
         else:
             work.update.append(path)
@@ -327,7 +328,7 @@ class SnapshotBuilder:
             return "cannot be read: Permission denied"
         return None
 
-    def sort_directories(self, work: IndexUpdate, directories: Sequence[bytes]) -> None:
+    def classify_directories(self, work: IndexUpdate, directories: Sequence[bytes]) -> None:
         """Separate submodules that moved from files that became directories."""
         if not directories:
             return

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, revisions, run_git
-from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
+from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import writing
-from git_blackbird.git.worktree.inner import at_place, find_git_dir
+from git_blackbird.git.worktree.inner import find_git_dir, repository_at
 from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import checkout_tree
@@ -33,24 +33,24 @@ _CLONE_SECONDS = 600.0
 _URL = "remote.origin.url"
 
 
-def populate(
+def check_out_submodules(
     home: Repository, linked: Repository, moved: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Check out the submodules in a new worktree that the user's has, from the user's own repositories.
+    """Check out the submodules of the user's worktree in a new one, from the user's own repositories.
 
-    Those that are ``moved`` are checked out at that commit, others at that of the index. Their objects are
-    hard links where the file system can. Return those that could not be, each with the reason; their folders
-    are empty. Raises GitError.
+    Submodules that are ``moved`` are checked out at that commit, others at that of the index. Their objects
+    are hard links where the file system can. Return those that could not be checked out, each with the
+    reason; their folders are empty. Raises GitError.
     """
     failed = dict[str, str]()
     if not (home.top / ".gitmodules").exists():
         return failed
     for path, commit in {**submodule_commits(linked), **moved}.items():
         source = find_git_dir(home.top / path)
-        name = None if source is None else name_of(home, source)
+        name = None if source is None else module_path(home, source)
         if source is None or name is None or find_git_dir(linked.top / path) is not None:
             continue
-        inner = at_place(linked, linked.git_dir / MODULES / name, linked.top / path)
+        inner = repository_at(linked, linked.git_dir / MODULES / name, linked.top / path)
         try:
             _clone(source, inner, commit)
         except (UnusableError, OSError) as error:
@@ -59,7 +59,7 @@ def populate(
             shutil.rmtree(inner.top, ignore_errors=True)
             inner.top.mkdir(exist_ok=True)
         else:
-            below = populate(at_place(home, source, home.top / path), inner)
+            below = check_out_submodules(repository_at(home, source, home.top / path), inner)
             failed.update((f"{path}/{nested}", reason) for nested, reason in below.items())
     return failed
 
@@ -77,16 +77,16 @@ def check_out_whole(home: Repository, tree: str, folder: Path, *, timeout_second
     for path, (_, entry) in submodule_sides(trees, Trees(trees.save({}), tree)):
         place = os.fsdecode(path)
         source = find_git_dir(home.top / place)
-        if entry is None or source is None or name_of(home, source) is None:
+        if entry is None or source is None or module_path(home, source) is None:
             continue
-        inner = at_place(home, source, home.top / place)
+        inner = repository_at(home, source, home.top / place)
         if entry.oid in TreeStore(inner):
             commit = tree_of(inner, entry.oid)
             check_out_whole(inner, commit, folder / place, timeout_seconds=timeout_seconds)
 
 
-def name_of(home: Repository, git_dir: Path) -> Path | None:
-    """Return by which path below ``modules`` a repository has the git directory of a submodule."""
+def module_path(home: Repository, git_dir: Path) -> Path | None:
+    """Return the path below ``modules`` of a submodule's git directory; None if it is elsewhere."""
     folders = (Path(os.path.realpath(each)) / MODULES for each in (home.git_dir, home.common_dir))
     return next((git_dir.relative_to(each) for each in folders if git_dir.is_relative_to(each)), None)
 
@@ -97,9 +97,9 @@ def _clone(source: Path, inner: Repository, commit: str) -> None:
     command = ("clone", *options, *operands(os.fspath(source), os.fspath(inner.top)))
     run_git(command, cwd=inner.top, environ=inner.git_environ, timeout=_CLONE_SECONDS)
     with using_objects(inner):
-        config = open_libgit2_anew(source).config
+        config = open_fresh_libgit2(source).config
         if _URL in config:
-            open_libgit2_anew(inner.git_dir).remotes.set_url("origin", config[_URL] or "")
+            open_fresh_libgit2(inner.git_dir).remotes.set_url("origin", config[_URL] or "")
     inner.git("update-ref", "--no-deref", "HEAD", *revisions(commit))
     check_out(inner, "HEAD")
 
@@ -113,7 +113,7 @@ def add_submodule(linked: Repository, path: str, commit: str) -> str | None:
     if is_taken(top):
         return "something else is in the place of its submodule"
     top.mkdir(parents=True, exist_ok=True)
-    return None if home is None else populate(home, linked, {path: commit}).get(path)
+    return None if home is None else check_out_submodules(home, linked, {path: commit}).get(path)
 
 
 def replace_submodule(linked: Repository, path: str, commit: str | None) -> str | None:

@@ -8,11 +8,11 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
-from git_blackbird.git.worktree.inner import at_place, find_git_dir, head_of
+from git_blackbird.git.worktree.inner import find_git_dir, head_of, repository_at
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.worktree.submodule_checkout import add_submodule, name_of, replace_submodule
+from git_blackbird.git.worktree.submodule_checkout import add_submodule, module_path, replace_submodule
 from git_blackbird.model.run.summary import Trees
 
 _CHECKOUT_SECONDS = 600.0
@@ -77,15 +77,15 @@ def _checked_out(repo: Repository, path: bytes) -> Repository | None:
     """Return the repository of a submodule that is checked out as git does it."""
     top = repo.top / os.fsdecode(path)
     git_dir = find_git_dir(top)
-    if git_dir is None or name_of(repo, git_dir) is None:
+    if git_dir is None or module_path(repo, git_dir) is None:
         return None
-    return at_place(repo, git_dir, top)
+    return repository_at(repo, git_dir, top)
 
 
 def _nested(
     inner: Repository, before: TreeEntry, after: TreeEntry
 ) -> Iterator[tuple[bytes, TreeEntry, TreeEntry]]:
-    """Return the submodules of a submodule that are at another commit in another one of its own."""
+    """Yield the submodules of a submodule whose commits differ between two commits of it."""
     pair = Trees(tree_of(inner, before.oid), tree_of(inner, after.oid))
     for path, (old, new) in submodule_sides(TreeStore(inner), pair):
         if old is not None and new is not None:

@@ -1,4 +1,4 @@
-"""What is in the submodules of a worktree and nowhere else."""
+"""Find what exists only in the submodules of a worktree."""
 
 import hashlib
 import os
@@ -15,17 +15,17 @@ from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import may_have_submodules, writing
 from git_blackbird.git.worktree.inner import (
     REMOTES,
-    at_place,
     find_git_dir,
     is_git_dir,
+    isolated_view,
     logged_ids,
     module_dirs,
     references,
-    view_of,
+    repository_at,
 )
-from git_blackbird.git.worktree.linked import commit_of
+from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch_checked
-from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_all_names
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_full_snapshot
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, Trees
 
@@ -41,11 +41,11 @@ PRUNE_AFTERWARDS = "then `git blackbird worktrees prune`"
 
 
 class Uncommitted(NamedTuple):
-    """What a submodule of a worktree has that is in none of its commits.
+    """The content of a submodule of a worktree that is in none of its commits.
 
-    ``digest`` is another one for other content. ``files`` are paths below its folder; of one that cannot be
-    read, an empty path. ``is_nested`` if a whole repository is in the worktree, as one that git did not clone
-    for a submodule: then its commits are nowhere else either.
+    ``digest`` changes with the content. ``files`` are paths below its folder; an empty path is one that
+    cannot be read. ``is_nested`` if a whole repository is in the worktree, as one that git did not clone for
+    a submodule: then its commits exist nowhere else either.
     """
 
     digest: str
@@ -77,9 +77,9 @@ def submodule_commits(repo: Repository, seconds: float | None = None) -> dict[st
 
 
 def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitted]:
-    """Return what is not committed in each submodule that has any such thing, or is a whole repository.
+    """Return the uncommitted content of each submodule that has some, or that is a whole repository.
 
-    What is in its own submodules counts. Without submodules no process is started. Raises GitError.
+    The content of nested submodules counts. Without submodules no process is started. Raises GitError.
     """
     top = Path(os.path.realpath(repo.top))
     paths = submodule_commits(repo, limits.timeout_seconds)
@@ -110,8 +110,8 @@ def _files_in(top: Path) -> Uncommitted:
 
 
 def _edited(repo: Repository, top: Path, git_dir: Path, limits: SnapshotLimits) -> Uncommitted:
-    with view_of(repo, git_dir, top) as view:
-        trees, taken = TreeStore(view), take_all_names(view, limits)
+    with isolated_view(repo, git_dir, top) as view:
+        trees, taken = TreeStore(view), take_full_snapshot(view, limits)
         changed = set(map(os.fsdecode, trees.changed_paths(_head_tree(view, trees), taken.tree)))
         below = uncommitted(view, limits)
     changed.update(skipped.path for skipped in taken.left_out)
@@ -150,7 +150,7 @@ def _head_tree(view: Repository, trees: TreeStore) -> str:
 
 
 def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
-    """Refuse a worktree in whose submodules something is that no commit has, or a whole repository.
+    """Refuse a worktree whose submodules have uncommitted content, or are whole repositories.
 
     Raises RequestError, GitError.
     """
@@ -171,10 +171,10 @@ def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
 
 
 def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
-    """Return what was committed in the submodules of a task's worktree and is not in the user's own.
+    """Return the commits in the submodules of a task's worktree that the user's own submodules lack.
 
-    All counts that a reference or a log of references has, stashes as well. Raises RequestError where the
-    user has no repository of such a submodule, GitError.
+    Every commit counts that a reference or a log of references names, stashes as well. Raises RequestError if
+    the user has no repository of such a submodule, GitError.
     """
     found = []
     for git_dir in module_dirs(linked.git_dir / MODULES):
@@ -199,22 +199,22 @@ def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
 
 
 def keep_commits(linked: Repository, new: NewCommits) -> None:
-    """Fetch commits into the user's own repository of a submodule, where a reference of ours has them.
+    """Fetch commits into the user's own repository of a submodule, and keep them by a reference of ours.
 
     Raises GitError, UnusableError.
     """
-    with view_of(linked, new.git_dir, None) as view:
-        kept = commit_of(view, TreeStore(view).save({}), new.commits, "Kept by git-blackbird\n", 0)
+    with isolated_view(linked, new.git_dir, None) as view:
+        kept = write_commit(view, TreeStore(view).save({}), new.commits, "Kept by git-blackbird\n", 0)
         ref = f"refs/blackbird/commits/{kept}"
         with writing(view.git_dir):
             (view.git_dir / "packed-refs").write_text(f"{kept} {ref}\n")
-        fetch_checked(at_place(linked, new.home, new.home), os.fspath(view.git_dir), ref)
+        fetch_checked(repository_at(linked, new.home, new.home), os.fspath(view.git_dir), ref)
 
 
 def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str, ...]:
-    """Return the commits that something in a git directory names and no reference of another one reaches.
+    """Return the commits that a git directory names and that no reference of another one reaches.
 
-    Where there is no other, what was fetched is where it came from.
+    Without another one, commits that were fetched count as kept by the remote.
     """
     refs = references(git_dir)
     own = {oid for name, oid in refs.items() if not name.startswith(REMOTES)}
@@ -223,7 +223,7 @@ def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str,
     if not named:
         return ()
     homes = () if home is None else (home,)
-    with view_of(linked, git_dir, None, *homes) as view:
+    with isolated_view(linked, git_dir, None, *homes) as view:
         objects = open_libgit2(view)
         with using_objects(view):
             commits = sorted({*filter(None, (_commit(objects, oid) for oid in named))})
@@ -235,7 +235,7 @@ def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str,
 
 
 def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
-    """Return the commit that an object is, or a tag of; None for others, and where it is gone."""
+    """Return the commit that an object or a tag stands for; None for other objects, and for missing ones."""
     import pygit2  # loaded by now
 
     try:

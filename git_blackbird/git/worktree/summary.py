@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from git_blackbird.git.core.repository import Repository, open_libgit2_anew, using_objects
+from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.messages.display.format import counted
@@ -165,11 +165,11 @@ def _open_without_index(repo: Repository) -> "pygit2.Repository":
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "index").unlink(missing_ok=True)
         for name, content in contents.items():
-            _ensure(folder / name, content)
-    return open_libgit2_anew(folder)
+            _ensure_file(folder / name, content)
+    return open_fresh_libgit2(folder)
 
 
-def _ensure(path: Path, content: bytes) -> None:
+def _ensure_file(path: Path, content: bytes) -> None:
     """Have a file of this content, also while another process reads it."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:

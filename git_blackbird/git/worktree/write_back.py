@@ -32,7 +32,7 @@ class WriteBackError(UnusableError):
 
 @cache
 def writing_lock(_top: Path) -> threading.Lock:
-    """Return what is held while a change is written into a worktree, or when half of one must not be seen."""
+    """Return the lock to hold while a change is written into a worktree, and while none may be."""
     return threading.Lock()
 
 
@@ -79,7 +79,7 @@ def write_paths(
     """
     trees = TreeStore(repo)
     entries = {path: trees.entry(change.head, path) for path in sorted(trees.changed_paths(*change))}
-    _require_others(entries)
+    _refuse_reserved(entries)
     repositories = dict(submodule_sides(trees, change))
     files = {
         path: entry.oid for path, entry in entries.items() if entry is not None and path not in repositories
@@ -94,7 +94,7 @@ def write_paths(
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
                 new[path].chmod(new[path].stat().st_mode & stat.S_IRWXU)
         refused: dict[bytes, str] = {}
-        journal.begin()
+        journal.open()
         with writing_lock(repo.top), PathWriter(repo, private, journal) as writer:
             for path in writing_order(entries):
                 reason: str | None = None
@@ -114,18 +114,18 @@ def write_paths(
 def _move(
     repo: Repository, path: bytes, sides: tuple[TreeEntry | None, TreeEntry | None], journal: Journal
 ) -> str | None:
-    journal.before(path, 0)
+    journal.note_write(path, 0)
     try:
         reason = move_submodule(repo, path, *sides)
     except OSError as error:
         return describe(error)
     if reason is None:
-        journal.after(path)
+        journal.note_written(path)
     return reason
 
 
-def _require_others(entries: Mapping[bytes, TreeEntry | None]) -> None:
-    """Refuse what a change never has: state, the plan, a link that git would read as a list of submodules."""
+def _refuse_reserved(entries: Mapping[bytes, TreeEntry | None]) -> None:
+    """Refuse paths that no change may have: state, the plan, a link that git takes for ``.gitmodules``."""
     for path, entry in entries.items():
         top, _, below = path.partition(b"/")
         if is_reserved(top, is_link=not below and entry is not None and entry.mode == LINK):
@@ -141,16 +141,16 @@ def write_all_paths(
     """
     change, journal = Trees(before, after), Journal(repo, f"{before} {after}")
     refused = write_paths(repo, change, expected, journal, timeout_seconds=timeout_seconds)
-    journal.end()
+    journal.clear()
     if refused:
         raise WriteBackError(
-            f"{repo.top} cannot be brought up to date: {listed(refused)}",
+            f"{repo.top} cannot be brought up to date: {describe_unwritten(refused)}",
             hint="move that away; `git blackbird execute` goes on with it",
         )
 
 
-def listed(paths: Mapping[bytes, str]) -> str:
-    """Name paths with the reasons why they cannot be written, and count those that were not tried."""
+def describe_unwritten(paths: Mapping[bytes, str]) -> str:
+    """Name the paths that were not written, with the reasons, and count those that were not tried."""
     named = [(path, why) for path, why in sorted(paths.items()) if why != _NOT_TRIED]
     untried = len(paths) - len(named)
     rest = (f"{counted(untried, 'path')} after that left for another time",) if untried else ()

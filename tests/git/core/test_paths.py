@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from git_blackbird.git.core.repository import discover, list_known, list_paths
+from git_blackbird.git.core.repository import discover, list_all_tracked, list_paths
 from tests.support import commit, git, write
 
 
@@ -11,7 +11,7 @@ def test_every_name_is_there_once_and_those_git_knows_apart(repo: Path) -> None:
     (repo / os.fsdecode(b"not-\xff-utf8")).write_text("")
     (repo / "gone").unlink()
     known = ["a b/c 'd'.py", "both", "gone", "é"]
-    assert sorted(list_known(discover(repo, dict(os.environ)))) == known
+    assert sorted(list_all_tracked(discover(repo, dict(os.environ)))) == known
     new = [".gitignore", "new/file", "not-\udcff-utf8"]
     assert sorted(list_paths(discover(repo, dict(os.environ)))) == sorted([*known, *new])
 

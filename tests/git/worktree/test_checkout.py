@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.git.worktree.linked import add_worktree
-from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, know_checkout, take_snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from tests.git.support import found
 from tests.support import commit, git, write
 
@@ -19,7 +19,7 @@ def checked_out(repo: Path) -> tuple[Snapshot | None, Snapshot]:
     home = found(repo)
     linked = add_worktree(home, repo.parent / "linked", git(repo, "rev-parse", "HEAD"))
     tree = git(repo, "rev-parse", "HEAD^{tree}")
-    known = know_checkout(linked, tree, limits=LIMITS, hidden=())
+    known = snapshot_of_checkout(linked, tree, limits=LIMITS, hidden=())
     # With other limits nothing is known.
     return known, take_snapshot(linked, limits=replace(LIMITS, max_untracked_bytes=1), hidden=())
 

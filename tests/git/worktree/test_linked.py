@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.git.core.process import GitStoppedError, GitWork
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.linked import add_task_worktree, mend_half_made, task_worktrees
+from git_blackbird.git.worktree.linked import add_task_worktree, complete_interrupted_adds, task_worktrees
 from tests.support import commit, git, wait_until
 
 
@@ -28,7 +28,7 @@ def test_a_worktree_that_is_being_added_is_added_when_its_work_is_stopped(
     work, stopped = GitWork(), list[GitStoppedError]()
 
     def add() -> None:
-        with work.here():
+        with work.in_this_thread():
             try:
                 add_task_worktree(discover(repo, environ), "a", tmp_path / "a")
             except GitStoppedError as error:
@@ -54,7 +54,7 @@ def test_what_was_half_made_is_marked_or_goes(repo: Path, tmp_path: Path) -> Non
     (by_git.git_dir / "locked").write_text("initializing")
     (by_git.git_dir / "HEAD").write_text(f"{'0' * 40}\n")
     git(repo, "worktree", "add", "-q", "--detach", str(above / "mine"))
-    mend_half_made(ours, above)
+    complete_interrupted_adds(ours, above)
     assert [each.task_id for each in task_worktrees(ours)] == ["a"]
     assert sorted(place.name for place in above.iterdir()) == ["a", "mine"]
     assert len(git(repo, "worktree", "list").splitlines()) == 3

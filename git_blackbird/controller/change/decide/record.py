@@ -38,7 +38,7 @@ from git_blackbird.controller.place.task_edits import find_edits
 from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.composing import left_out_of, part_of, rename_halves
+from git_blackbird.git.worktree.composing import limited_to, paths_outside, rename_halves
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
@@ -220,8 +220,8 @@ def _decided_change(
         return whole, runs, _Remarks(edited, (), {})
     if whole is None:
         raise RequestError("the change is not known, so no part of it can be approved")
-    part = part_of(workspace.repo, whole, decision.only)
-    left_out = left_out_of(workspace.repo, whole, part)
+    part = limited_to(workspace.repo, whole, decision.only)
+    left_out = paths_outside(workspace.repo, whole, part)
     halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
     return part, runs, _Remarks(edited, left_out, halves)
 

@@ -24,11 +24,16 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.additions import with_additions
 from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.journal import Journal
-from git_blackbird.git.worktree.linked import estranged_worktrees
+from git_blackbird.git.worktree.linked import altered_worktrees
 from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.worktree.obstacles import find_obstacles
 from git_blackbird.git.worktree.path_writer import Signature
-from git_blackbird.git.worktree.write_back import find_edited, listed, take_signatures, write_paths
+from git_blackbird.git.worktree.write_back import (
+    describe_unwritten,
+    find_edited,
+    take_signatures,
+    write_paths,
+)
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.places import HIDDEN
@@ -196,7 +201,9 @@ def land(
     if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
         return None
     if refused:
-        raise UnusableError(f"the change of {task.id} has not landed in full: {listed(refused)}", hint=AGAIN)
+        raise UnusableError(
+            f"the change of {task.id} has not landed in full: {describe_unwritten(refused)}", hint=AGAIN
+        )
     if not commits:
         return _record_landed(workspace, run, landing, ApprovalCommit(None))
     try:
@@ -271,7 +278,7 @@ def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
     if write_paths(repo, change, expected, journal, timeout_seconds=seconds):
         return False
     update_run(workspace, run, lambda stored: stored.landing_as(begun=None))
-    journal.end()
+    journal.clear()
     return True
 
 
@@ -318,7 +325,7 @@ def _record_landed(
         return known if refusal is None else known.awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)
-    landing.journal(workspace.repo).end()
+    landing.journal(workspace.repo).clear()
     both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
     refused = () if refusal is None else (saved.landing_reason or "",)
     warnings = (*both, *commit.warnings, *refused)
@@ -333,7 +340,7 @@ def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
 
 def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
     """Remove the worktree of a landed change; return notices about it."""
-    for each in estranged_worktrees(workspace.repo):
+    for each in altered_worktrees(workspace.repo):
         if each.task_id == run.task_id:
             what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
             yield f"{what}: move what you need, and remove it; `git worktree prune` forgets it then"

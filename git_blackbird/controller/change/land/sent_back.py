@@ -13,7 +13,7 @@ from git_blackbird.controller.place.unresolved import unresolved_paths, unresolv
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.markers import left_markers
+from git_blackbird.git.worktree.markers import paths_with_markers
 from git_blackbird.git.worktree.merging import TreeMerge, failed_drivers
 from git_blackbird.messages.outgoing.prompts import (
     render_conflict_request,
@@ -152,7 +152,7 @@ def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
         return None
     is_looked_at = isinstance(run.own.landing, LandingBlocked) or run.own.decision.in_part
     if is_looked_at and run.decision_state in APPROVALS:
-        left = left_markers(workspace.repo, change)
+        left = paths_with_markers(workspace.repo, change)
     else:
         left = unresolved_paths(workspace, run, change)
     text = unresolved_text(left)

@@ -37,7 +37,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_pair
-from git_blackbird.git.worktree.write_back import listed
+from git_blackbird.git.worktree.write_back import describe_unwritten
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.rules.checks import (
     CheckFollowUp,
@@ -136,7 +136,7 @@ def _finish(
     if landing.left:
         way_out = task_command("decide", run.task_id, " --approve --files PATH")
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
-        return block_landing(workspace, run, f"{listed(landing.left)}{hint}")
+        return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
     if landing.merge.conflicts:
         is_back = run.landing_begun and take_back(workspace, run, landing.pair)
         reason = conflict_reason(workspace, landing.merge)

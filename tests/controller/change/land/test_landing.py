@@ -959,9 +959,9 @@ def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
     workspace = open_at(demo)
     landing = begin(demo)
     journal = landing.journal(workspace.repo)
-    journal.begin()
+    journal.open()
     (demo / "x.txt").write_text(THEIRS)
-    journal.after(b"x.txt")
+    journal.note_written(b"x.txt")
     write(demo, edited)
     return landing.pair
 
