@@ -65,7 +65,7 @@ class Copies:
         return len(self._copies_in(records).keys() - _records_in(records).keys())
 
     def write(self, record: Path) -> None:
-        """Make the copy of a record, or remove it with that. Requires the store lock."""
+        """Write the copy of a record, or remove it if there is no record. Requires the store lock."""
         copy = self._paths.copy_of(record)
         self.faults.pop(copy, None)
         try:
@@ -81,7 +81,7 @@ class Copies:
             self.faults[copy] = error.message
 
     def restore(self, stale: StaleCopy) -> bool:
-        """Write a copy again, if what it is of is sound; return whether it was. Requires the store lock."""
+        """Write a copy again if its original is sound; return whether it is. Requires the store lock."""
         record = self._paths.record_of(stale.path)
         kind: type[Record] = Feedback if record.parent == self._paths.feedback else Run
         try:
@@ -92,7 +92,7 @@ class Copies:
         return self._paths.copy_of(record) not in self.faults
 
     def stale_feedback(self) -> tuple[StaleCopy, ...]:
-        """Return the copies of feedback that are not what was written."""
+        """Return the copies of feedback that differ from their originals."""
         return tuple(self._stale_in(self._paths.feedback))
 
     def foreign_feedback(self, task_id: TaskId) -> bytes | None:
@@ -107,8 +107,8 @@ class Copies:
         except OSError:
             return None
 
-    def beside(self, task_id: TaskId, history: History) -> History:
-        """Return the history of a task with what lies beside its records."""
+    def with_foreign(self, task_id: TaskId, history: History) -> History:
+        """Return the history of a task with the foreign and stale copies of its records."""
         records = self._paths.task_runs(task_id)
         own, copies = _records_in(records), self._copies_in(records)
         unknown = copies.keys() - own.keys()
@@ -123,11 +123,11 @@ class Copies:
             tuple(self._shown(records / name) for name, one in sorted(found.items()) if isinstance(one, str)),
             len(unknown) - len(read),
             tuple(stale),
-            tuple(self._decisions(history, copies, {copy.path for copy in stale})),
+            tuple(self._decided_copies(history, copies, {copy.path for copy in stale})),
         )
         if beside == NOTHING_BESIDE:
             return history
-        faults = (*history.faults, *self._newer(history, beside), *self._decided(beside))
+        faults = (*history.faults, *self._newer_faults(history, beside), *self._decision_faults(beside))
         return replace(history, beside=beside, faults=faults)
 
     def _load(self, task_id: TaskId, name: str, file: _File) -> Run | str:
@@ -147,8 +147,8 @@ class Copies:
         except (OSError, ValueError) as error:
             return reason_of(error)
 
-    def _newer(self, history: History, beside: Beside) -> Iterator[RecordError]:
-        """Say that a run from elsewhere is newer than the latest of ours."""
+    def _newer_faults(self, history: History, beside: Beside) -> Iterator[RecordError]:
+        """Report a run from elsewhere that is newer than our latest."""
         if not history.recent or not beside.foreign:
             return
         run = beside.foreign[-1]
@@ -162,8 +162,8 @@ class Copies:
             what = f"run {run.id} is from elsewhere, and newer than the runs here"
             yield RecordError(str(path), what, ways_out)
 
-    def _decided(self, beside: Beside) -> Iterator[RecordError]:
-        """Say that someone has decided on a copy."""
+    def _decision_faults(self, beside: Beside) -> Iterator[RecordError]:
+        """Report decisions that are in copies alone."""
         for run in beside.decided:
             ways_out = (
                 task_command("runs", run.task_id, f" --accept {run.id}", remark="takes that decision"),
@@ -172,8 +172,10 @@ class Copies:
             what = f"the decision on run {run.id} is there alone: {run.decision_state}"
             yield RecordError(str(self._copy_of(run)), what, ways_out)
 
-    def _decisions(self, history: History, copies: dict[str, _File], stale: Container[str]) -> Iterator[Run]:
-        """Return the copies that have a decision of which our record only says that it is due."""
+    def _decided_copies(
+        self, history: History, copies: dict[str, _File], stale: Container[str]
+    ) -> Iterator[Run]:
+        """Yield the copies with a decision that our record still waits for."""
         for run in history.recent:
             record = self._paths.record(run.task_id, run.id)
             if run.is_pending and record.name in copies and self._shown(record) in stale:
@@ -193,11 +195,11 @@ class Copies:
             if name not in copies:
                 yield StaleCopy(self._shown(records / name), _REMOVED)
             elif copies[name] != file and not (
-                copies[name].size == file.size and self._is_same(records / name)
+                copies[name].size == file.size and self._has_same_content(records / name)
             ):
                 yield StaleCopy(self._shown(records / name), _CHANGED)
 
-    def _is_same(self, record: Path) -> bool:
+    def _has_same_content(self, record: Path) -> bool:
         copy = self._paths.copy_of(record)
         try:
             with opened_below(self._paths.state_root, copy.parent) as folder:
@@ -217,7 +219,7 @@ class Copies:
 
 
 def _answers(copy: Run, run: Run) -> bool:
-    """Whether a copy has a decision on what is asked now, and not on what was asked before."""
+    """Whether a copy has a decision on the current request, and not on an earlier one."""
     # Other programs write the same time in other digits.
     asked, ours = moment_of(copy.decision_requested_at), moment_of(run.decision_requested_at)
     is_same = (asked and asked.nanoseconds) == (ours and ours.nanoseconds)

@@ -42,7 +42,7 @@ def load_inside(top: Path, path: Path, known: bytes = b"") -> bytes:
 
 
 def load_beginning(top: Path, path: Path, limit: int) -> bytes:
-    """Return at most so many bytes of such a file. Raises as ``load_inside`` does."""
+    """Return at most so many bytes of a file of the worktree. Raises as ``load_inside`` does."""
     descriptor = _open_inside(top, path, _READ)
     try:
         _require_file(descriptor, path)
@@ -79,7 +79,7 @@ def opened_below(top: Path, folder: Path) -> Iterator[int]:
 def require_inside(top: Path, path: Path | str) -> str:
     """Return the real path of a path of the worktree at ``top``, which may not exist.
 
-    The repository does not count as part of the worktree, because it may hold secrets. Raises OutsideError.
+    The git directory is not part of the worktree, because it may hold secrets. Raises OutsideError.
     """
     _, where, _ = _find_inside(top, path)
     return where
@@ -210,10 +210,10 @@ def _replace(paths: Paths, path: Path, data: bytes, mode: int) -> None:
 
 
 def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
-    """Replace a file below ``.blackbird/`` that nothing depends on: by rename alone, and through no link.
+    """Replace a file below ``.blackbird/`` that nothing depends on, by rename alone and through no link.
 
-    ``changed`` is the time that it is to be of, in nanoseconds since 1970. Raises OSError, and UnusableError
-    for a link in the way.
+    ``changed`` is the modification time to give it, in nanoseconds since 1970. Raises OSError, and
+    UnusableError for a link in the way.
     """
     paths.make_folder(paths.tmp)
     paths.make_folder(copy.parent)
@@ -236,7 +236,7 @@ def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
 
 
 def remove_copy(paths: Paths, copy: Path) -> None:
-    """Remove such a file, if it is there. Raises OSError."""
+    """Remove a file below ``.blackbird/``, if it is there, through no link. Raises OSError."""
     with contextlib.suppress(FileNotFoundError), opened_below(paths.state_root, copy.parent) as folder:
         os.unlink(copy.name, dir_fd=folder)
 
@@ -250,9 +250,9 @@ def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that a user named: a plain one is replaced as a whole, into anything else it is written.
+    """Write a file that a user named: replace a regular file as a whole, write into anything else.
 
-    Who may read it stays. Raises OSError.
+    Its permissions stay. Raises OSError.
     """
     try:
         mode = path.stat().st_mode

@@ -67,7 +67,7 @@ def load_bounded_json(data: bytes) -> Any:
 
 
 def load_part(kind: type[P], data: bytes) -> P:
-    """Parse some fields of such a value.
+    """Parse some fields of a bounded JSON value.
 
     Raises JsonError, and ValueError with place and reason if the value is not a ``kind``.
     """
@@ -128,7 +128,7 @@ def dump_json(value: Any) -> bytes:
 
 
 def render_json(value: Any) -> str:
-    """Return the same as text, without the final newline."""
+    """Serialize ``value`` as ``dump_json`` does, as text without the final newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     return re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
 

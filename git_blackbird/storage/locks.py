@@ -106,7 +106,7 @@ def approval_lock(paths: Paths, run_id: RunId) -> Iterator[int]:
 
 
 def approval_in_progress(paths: Paths) -> RunId | None:
-    """Return the run whose approval is being committed right now."""
+    """Return the run whose approval is being committed now, or None."""
     with _open_unlocked(paths.approval_lock) as descriptor:
         return None if descriptor is None else _approved_run(descriptor)
 
@@ -140,7 +140,8 @@ class TaskLockedError(LockedError):
 def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
     """Lock a task for all worktrees of a repository, so that it does not start in two of them at once.
 
-    As for a session, but raises TaskLockedError.
+    Others see ``holder``. Raises TaskLockedError at once if another process has it, UnusableError if the file
+    cannot be written.
     """
     path = common_dir / "blackbird" / "tasks" / f"{_digest(task_id)}.lock"
     with contextlib.ExitStack() as stack:

@@ -50,7 +50,7 @@ class _Checks(Record):
 
 
 def load_check(paths: Paths, wanted: CheckResult) -> CheckResult | None:
-    """Return what a command said of a tree that was prepared in the same way."""
+    """Return the verdict of a command on a tree that was prepared in the same way, or None."""
     checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
     return next((one for one in checks.results if _key(one) == key), None)
 
@@ -86,7 +86,7 @@ def load_pending_approval(paths: Paths) -> PendingApproval | None:
 
 
 def drop_pending_approval(paths: Paths) -> None:
-    """Remove that note and leftovers of saving it. Requires the approval lock."""
+    """Remove the note of a pending approval, and leftovers of saving it. Requires the approval lock."""
     note = paths.pending_approval
     for path in (note, *note.parent.glob(f"{note.name}.*.tmp")):
         path.unlink(missing_ok=True)

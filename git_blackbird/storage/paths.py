@@ -1,4 +1,4 @@
-"""Paths of what is kept in the git directory, of the plan, and of what is below ``.blackbird/``."""
+"""Paths of the state in the git directory, of the plan, and of what is below ``.blackbird/``."""
 
 import contextlib
 import os
@@ -103,7 +103,7 @@ class Paths:
         return self.state / record.relative_to(self.private)
 
     def record_of(self, copy: str) -> Path:
-        """Return the file that a copy is of, which is named from the top of the worktree."""
+        """Return the original of a copy, which is named from the top of the worktree."""
         return self.private / PurePath(copy).relative_to(STATE_NAME)
 
     def task_copies(self, task_id: TaskId) -> Path:

@@ -1,4 +1,4 @@
-"""One record as a file: its name, its bytes, and what is read from it."""
+"""One record as a file: its name, its bytes, and how it is read."""
 
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
 ENDING = ".json"
 
-Found = Run | RecordError
+RecordOrError = Run | RecordError
 """The result of reading one record file."""
 
 
-def load_record(folder: int, path: str, task_id: TaskId) -> Found:
+def load_record(folder: int, path: str, task_id: TaskId) -> RecordOrError:
     """Read a file in an open folder, whose name ends ``path``; it must be a record of this task."""
     name = path[path.rindex("/") + 1 :]
     try:

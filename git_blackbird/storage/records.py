@@ -22,7 +22,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import ENDING, Found, load_record, reason_of
+from git_blackbird.storage.record_file import ENDING, RecordOrError, load_record, reason_of
 
 _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(ENDING)
@@ -61,9 +61,9 @@ class RunStore:
         return [(task_id, _changed(above + task_id)) for task_id in self.tasks()]
 
     def history(self, task_id: TaskId) -> History:
-        """Return the runs of one task; ``faults`` say why it stands still."""
+        """Return the runs of one task; ``faults`` say why it cannot go on."""
         history = self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
-        return self._copies.beside(task_id, history)
+        return self._copies.with_foreign(task_id, history)
 
     def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
         """Return the history of a folder whose last change was seen before now.
@@ -74,12 +74,12 @@ class RunStore:
         if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
         history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
-        if changed and not history.faults and _is_settled(changed):
+        if changed and not history.faults and _is_stable(changed):
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
 
     def _older(self, first: Run) -> tuple[Run, ...]:
-        """Read what was left out: the runs of a task before the first that was read."""
+        """Read the runs of a task before the first that was read."""
         task_id = first.task_id
         runs = self._history(task_id, _changed(self._paths.task_runs(task_id)), None).runs
         return tuple(run for run in runs if run.sort_key < first.sort_key)
@@ -93,7 +93,7 @@ class RunStore:
     def histories(self, between: Callable[[], object] = noop) -> Histories:
         """Return the recent runs of every task that has any; call ``between`` after each task.
 
-        What lies beside the records is left out.
+        Foreign and stale copies of the records are left out.
         """
         found, open_ones = {}, {}
         with gc_paused(), self._sweep() as sweep:
@@ -106,12 +106,12 @@ class RunStore:
                         open_ones[task_id] = history
         return Histories(found, open_ones)
 
-    def histories_in(self, plan: Plan, between: Callable[[], object] = noop) -> Histories:
-        """Return the same with what lies beside the records of tasks that are not done."""
+    def histories_with_foreign(self, plan: Plan, between: Callable[[], object] = noop) -> Histories:
+        """Return all recent runs, with foreign and stale copies of unfinished tasks' records."""
         histories = self.histories(between)
         unfinished = histories.open.keys() | plan.unfinished
         beside = {
-            task_id: self._copies.beside(task_id, histories.get(task_id, NO_HISTORY))
+            task_id: self._copies.with_foreign(task_id, histories.get(task_id, NO_HISTORY))
             for task_id in sorted(unfinished & (histories.open.keys() | self._copies.tasks()))
         }
         beside = {task_id: history for task_id, history in beside.items() if history is not NO_HISTORY}
@@ -133,7 +133,7 @@ class RunStore:
             yield _Sweep(runs, own_ids)
 
     def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
-        """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
+        """Return the runs of parents, reviews among them, and of these tasks; read no others."""
         names = {task.id for task in plan.parents()} | (plan.tasks.keys() & set(task_ids))
         return {name: self.history(name) for name in sorted(names)}
 
@@ -154,7 +154,7 @@ class RunStore:
             if newer:
                 best = heapq.nlargest(limit, [*best, *newer])
                 least = best[-1].stamp if len(best) == limit else ""
-        entries: list[Found] = []
+        entries: list[RecordOrError] = []
         for _, name, task_id in best:
             above = f"{self._paths.runs}/{task_id}"
             with opened_folder(above) as descriptor:
@@ -167,14 +167,14 @@ class RunStore:
 
     def foreign(self, limit: int) -> tuple[Run, ...]:
         """Return the ``limit`` newest runs from elsewhere over all tasks, newest first."""
-        found = (self._copies.beside(task_id, NO_HISTORY).beside for task_id in self._copies.tasks())
+        found = (self._copies.with_foreign(task_id, NO_HISTORY).beside for task_id in self._copies.tasks())
         runs = (run for beside in found for run in beside.foreign)
         return tuple(heapq.nlargest(limit, runs, key=lambda run: run.sort_key))
 
-    def written_since(self, moment: int) -> Iterator[Found]:
-        """Yield each record whose file changed then or later, reviews of changes too; none is kept.
+    def written_since(self, moment: int) -> Iterator[RecordOrError]:
+        """Yield each record whose file changed at this moment or later, with the reviews of changes.
 
-        ``moment`` is in nanoseconds since 1970.
+        Nothing is kept. ``moment`` is in nanoseconds since 1970.
         """
         for task_id in self.tasks():
             for folder in (self._paths.task_runs(task_id), self._paths.task_reviews(task_id)):
@@ -207,7 +207,7 @@ class RunStore:
         names = [name for name in os.listdir(descriptor) if name.endswith(ENDING)]
         names.sort()
         in_order = sweep is not None and _are_own(names, sweep.own_ids)
-        entries: list[Found] = []
+        entries: list[RecordOrError] = []
         while names and not (in_order and entries and _is_counted(entries[-1])):
             entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id)
             entries.append(entry)
@@ -219,19 +219,19 @@ class RunStore:
 
 
 class _Sweep(NamedTuple):
-    """One look at the records of all tasks: their folder, if it is open, and the ids we can have given."""
+    """One pass over the records of all tasks: their folder, if it is open, and the range of our ids."""
 
     runs: int | None
     own_ids: "_OwnIds"
 
 
-def _by_kind(entries: Sequence[Found]) -> History:
+def _by_kind(entries: Sequence[RecordOrError]) -> History:
     runs = [entry for entry in entries if isinstance(entry, Run)]
     runs.sort(key=lambda run: run.sort_key)
     return History(tuple(runs), tuple(entry for entry in entries if isinstance(entry, RecordError)))
 
 
-def _changed_in(folder: int, path: str, task_id: TaskId, moment: int) -> Iterator[Found]:
+def _changed_in(folder: int, path: str, task_id: TaskId, moment: int) -> Iterator[RecordOrError]:
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING) and os.stat(name, dir_fd=folder).st_mtime_ns >= moment:
             yield load_record(folder, f"{path}/{name}", task_id)
@@ -245,7 +245,7 @@ def _changed(place: Path | str) -> int:
         return 0
 
 
-def _is_settled(changed: int) -> bool:
+def _is_stable(changed: int) -> bool:
     """Whether another write would change the time; some file systems keep whole seconds only."""
     return time.time_ns() - changed > tick_of(changed)
 
@@ -263,7 +263,7 @@ def _stamp(milliseconds: int) -> str:
 
 
 class _OwnIds(NamedTuple):
-    """The first and the last beginning of an id that this program can have given to a run."""
+    """The first and the last prefix of ids that this program can have given to a run."""
 
     first: str
     last: str
@@ -274,7 +274,7 @@ def _own_ids(now: int) -> _OwnIds:
 
 
 def _are_own(names: Sequence[str], own_ids: _OwnIds) -> bool:
-    """Whether all of these, which are sorted, are names that this program can have given."""
+    """Whether this program can have given all of these sorted names."""
     return (
         bool(names)
         and all(_is_own(name, own_ids) for name in (names[0], names[-1]))
@@ -286,19 +286,19 @@ def _is_own(name: str, own_ids: _OwnIds) -> bool:
     return own_ids.first <= name[:_STAMP_DIGITS] <= own_ids.last and len(name) == _OWN_LENGTH
 
 
-def _is_counted(entry: Found) -> bool:
+def _is_counted(entry: RecordOrError) -> bool:
     return isinstance(entry, Run) and entry.counts
 
 
-def _is_named_by_start(entry: Found) -> bool:
-    """Whether a record began when its name says, so that the order of names is that of runs."""
+def _is_named_by_start(entry: RecordOrError) -> bool:
+    """Whether a record's name has its time of start, so that the order of names is that of runs."""
     return isinstance(entry, Run) and entry.id[:_STAMP_DIGITS] == _stamp(entry.sort_key[0] // _MILLISECOND)
 
 
 def is_misnamed(run: Run, now: int) -> bool:
-    """Whether this program can have given a run's id, but not at the time at which the run began.
+    """Whether a run's id looks like ours but does not have the time at which the run began.
 
-    Of our own records the names are in the order of time. ``now`` is in nanoseconds since 1970.
+    The names of our own records are in the order of time. ``now`` is in nanoseconds since 1970.
     """
     return _is_own(f"{run.id}{ENDING}", _own_ids(now)) and not _is_named_by_start(run)
 

@@ -1,4 +1,4 @@
-"""The keys of runs on a cluster: by them home knows that what is brought is what a worker left."""
+"""The keys of runs on a cluster, with which home verifies that a worker sent their results."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ def save_key(paths: Paths, run_id: RunId, key: RunKey) -> None:
 
 
 def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
-    """Return the key of a run; None if it is not known here."""
+    """Return the key of a run; None if there is none here."""
     try:
         key, base = (paths.keys / run_id).read_text(encoding="ascii").split("\n")
     except (OSError, ValueError):
@@ -30,7 +30,7 @@ def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
 
 
 def keep_keys(paths: Paths, runs: set[RunId]) -> None:
-    """Forget the keys of all other runs than these."""
+    """Remove the keys of all runs but these."""
     if paths.keys.is_dir():
         for path in paths.keys.iterdir():
             if path.name not in runs:

@@ -129,7 +129,7 @@ class Store:
     def state(self, *, is_gated: bool, between: Callable[[], object] = noop) -> PlanState:
         """Read plan, records and feedback; call ``between`` after each folder of records."""
         plan = self.plan()
-        histories = self.records.histories_in(plan, between)
+        histories = self.records.histories_with_foreign(plan, between)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
     def state_of(self, plan: Plan, task_ids: Iterable[TaskId], *, is_gated: bool) -> PlanState:
@@ -170,7 +170,9 @@ class Transaction:
     def state(self) -> PlanState:
         """Return the state as it is under the lock."""
         plan = self.plan()
-        return PlanState(plan, self._store.records.histories_in(plan), self.saved_feedback(), self._is_gated)
+        return PlanState(
+            plan, self._store.records.histories_with_foreign(plan), self.saved_feedback(), self._is_gated
+        )
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
@@ -224,7 +226,7 @@ class Transaction:
         self._store.copies.write(path)
 
     def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:
-        """Have git keep what the record names, and what it names until it is replaced."""
+        """Let git keep the trees that the new record names, and those of the old one until it is replaced."""
         added = run.named_trees - stored
         if added and (lost := added & self._store.hold(run, run.named_trees | stored)):
             raise UnusableError(
@@ -246,23 +248,23 @@ class Transaction:
         self._store.feedback.drop(task_id)
 
     def write_copy(self, run: Run) -> None:
-        """Write the copy of a run's record as that is."""
+        """Write the copy of a run's record."""
         self._store.copies.write(record_path(self._paths, run))
 
     def restore_copies(self) -> tuple[StaleCopy, ...]:
-        """Write anew the copies that were changed or removed, of tasks that are not done; return these.
+        """Write the changed and removed copies of unfinished tasks again; return them.
 
-        One with a decision on it stays: a person accepts or rejects it.
+        A copy with a decision stays: a person accepts or rejects it.
         """
         copies, stale = self._store.copies, [*self._store.copies.stale_feedback()]
         for task_id, history in self._store.records.histories().open.items():
-            beside = copies.beside(task_id, history).beside
+            beside = copies.with_foreign(task_id, history).beside
             decided = {record_path(self._paths, run) for run in beside.decided}
             stale += [copy for copy in beside.stale if self._paths.record_of(copy.path) not in decided]
         return tuple(copy for copy in stale if copies.restore(copy))
 
     def backup_plan(self) -> None:
-        """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
+        """Copy the plan to the git directory, where an agent at work does not change it by mistake."""
         data = self.plan_bytes()
         if data is not None:
             self._back_up(data)
@@ -273,32 +275,32 @@ class Transaction:
 
     @property
     def has_plan_backup(self) -> bool:
-        """Whether there is such a copy."""
+        """Whether there is a backup of the plan."""
         return os.path.lexists(self._paths.known_plan)
 
     def plan_backup(self) -> bytes | None:
-        """Return that copy; None if no agent works."""
+        """Return the backup of the plan; None if no agent works."""
         try:
             return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
 
     def renew_plan_backup(self) -> None:
-        """Keep the plan as it is now for other agents at work; without any, remove the copy."""
+        """Back up the plan again for other agents at work; without any, remove the backup."""
         if self._store.at_work:
             self.backup_plan()
         else:
             self.drop_plan_backup()
 
     def drop_plan_backup(self) -> None:
-        """Remove that copy."""
+        """Remove the backup of the plan."""
         self._paths.known_plan.unlink(missing_ok=True)
         self._paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
-        """Describe what has replaced the plan file, or the link in its place; None if nothing has.
+        """Describe what has replaced the plan file, or the link in its place.
 
-        None also if the file is missing.
+        None if nothing has, or if the file is missing.
         """
         plan = self._paths.plan
         try:
@@ -342,7 +344,7 @@ class Transaction:
 
 
 def state_to_keep(paths: Paths, shared: Path | None, tracked: Iterable[str]) -> frozenset[Path]:
-    """Return what below ``.blackbird/`` is not to be removed: what git tracks, and files of the user's.
+    """Return the files below ``.blackbird/`` not to be removed: those that git tracks, and the user's own.
 
     ``tracked`` are paths relative to the top of the worktree. A worktree that is the user's HOME has their
     own configuration and session locks in its state folder too, which is then the folder ``shared``.

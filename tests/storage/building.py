@@ -7,7 +7,7 @@ from typing import Any
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import Found, load_record
+from git_blackbird.storage.record_file import RecordOrError, load_record
 
 STAMP = "2026-01-01T00:00:00Z"
 
@@ -61,7 +61,7 @@ def broken(value: Any, seed: int) -> Any:
     return value
 
 
-def read_record(path: Path, task_id: TaskId) -> Found:
+def read_record(path: Path, task_id: TaskId) -> RecordOrError:
     """Read one record of a task by its path."""
     with opened_folder(str(path.parent)) as folder:
         return load_record(folder, str(path), task_id)
