@@ -1,4 +1,4 @@
-"""What an agent is known by before it is loaded, as ``declaration.py`` in its folder says it."""
+"""The properties of an agent that are known before it is loaded, declared in its folder."""
 
 from dataclasses import dataclass
 

@@ -80,7 +80,7 @@ class JsonEvents(Generic[E]):
         return (events,) if isinstance(events, Lenient) else events
 
     def _recovered(self, line: bytes) -> Sequence[E]:
-        """Return the events in a line that is not JSON, or that is so with the beginning of one before it."""
+        """Return the events in a line that is not JSON, or only with the beginning of an earlier line."""
         texts, rest = split_objects(self._torn + replace_surrogates(line.decode(errors="replace")))
         # An event that was written into the middle of another brought its line end: the rest follows.
         self._torn = rest if texts and len(rest) <= MAX_LINE_BYTES else ""
@@ -142,7 +142,7 @@ class EventParser(ABC, Generic[E]):
 
     @property
     def failed_later(self) -> bool:
-        """Whether the error is that of a turn which nobody began: what was asked before is open."""
+        """Whether a turn failed that nobody asked for: then the request before it is still open."""
         return False
 
     @abstractmethod
@@ -169,8 +169,8 @@ class EventParser(ABC, Generic[E]):
         return failure
 
 
-def waiting_for(names: Sequence[str] | None) -> Iterator[Progress]:
-    """Report what an agent that has answered still has at work."""
+def waiting_steps(names: Sequence[str] | None) -> Iterator[Progress]:
+    """Yield a step that names the background work of an agent that has answered."""
     if names:
         text = f"it has answered; still at work in the background: {', '.join(names)}"
         yield Progress(ProgressKind.WAITS, text)
@@ -182,12 +182,12 @@ def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
 
 
 def top_folders(*folders: str) -> tuple[str, ...]:
-    """Return the spellings of a worktree's top that a program may print, for ``inside``."""
+    """Return the spellings of a worktree's top that a program may print, for ``relative_to_top``."""
     tops = [folder.rstrip("/") for folder in folders if folder.startswith("/")]
     return tuple(dict.fromkeys(path for top in tops for path in (top, os.path.realpath(top)) if path))
 
 
-def inside(path: str, tops: Sequence[str]) -> str:
+def relative_to_top(path: str, tops: Sequence[str]) -> str:
     """Return a path relative to the worktree's top; a path outside unchanged."""
     for top in tops:
         if path == top or path.startswith(f"{top}/"):

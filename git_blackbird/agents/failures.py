@@ -139,11 +139,11 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class ProviderHelp:
-    """Data for hints how to fix a program's setup.
+    """Data for hints on how to fix a program's setup.
 
     ``name`` is that of the agent and of the section of its configuration keys. ``args`` are the arguments
-    that the configuration adds, ``task_id`` is the current task. ``phrases`` are more that the program alone
-    says of a failure that others have, too.
+    that the configuration adds, ``task_id`` is the current task. ``phrases`` are further phrases of this
+    program alone, for failures that others have, too.
     """
 
     name: str

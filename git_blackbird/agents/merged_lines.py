@@ -1,4 +1,4 @@
-"""Take lines apart on which a program wrote several JSON objects, one after or in the middle of another."""
+"""Separate the JSON objects that a program wrote on one line, one after or in the middle of another."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _MAX_CANDIDATES = 4
 
 
 def split_objects(line: str) -> tuple[Sequence[str], str]:
-    """Return the JSON texts in a line, an inner one before the one around it, and what is incomplete.
+    """Return the JSON texts in a line, an inner one before the one around it, and the incomplete rest.
 
     Never raises; takes time proportional to the line.
     """
@@ -54,7 +54,7 @@ def _object_to_take_out(text: str, fault: int) -> tuple[int, int] | None:
 
 
 def _events_at(text: str, fault: int) -> Iterator[tuple[int, int]]:
-    """Find objects with a type that begin near to the fault, or end at it."""
+    """Find objects with a type that begin near the fault, or end at it."""
     start, count = fault + _NEAR, 0
     for _ in range(_MAX_ATTEMPTS):
         start = text.rfind("{", max(1, fault - _MAX_INNER_CHARACTERS), start)

@@ -58,7 +58,7 @@ def find_program(program: str, environ: Mapping[str, str], provider: ProviderHel
     if executable is None:
         raise AgentUnavailableError(f"cannot find the program '{program}'", hint=provider.install)
     path = str(Path(executable).absolute())
-    output = ask(path, "--version", environ=environ)
+    output = run_query(path, "--version", environ=environ)
     if output.exit_code:
         message = error_line(output.stderr) or last_line(output.stdout) or exit_text(output.exit_code)
         raise AgentUnavailableError(f"'{program} --version' failed: {message}", hint=provider.install)
@@ -73,7 +73,7 @@ def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a start requires of a program: options in its help, and more.
+    """The requirements of a start on a program: options in its help, and more.
 
     ``review_flags`` are needed for reviews only; ``login`` finds out how the program is logged in.
     """
@@ -92,7 +92,7 @@ def inspect_program(
     program = obstacle = None
     try:
         program = find_program(name, environ, provider)
-        program = replace(program, help=ask(program.path, *needs.help_words, environ=environ).stdout)
+        program = replace(program, help=run_query(program.path, *needs.help_words, environ=environ).stdout)
         _require_flags(program, needs.flags, provider)
         needs.check(program)
     except AgentUnavailableError as error:
@@ -121,7 +121,7 @@ def _unknown_flags(program: Program, flags: tuple[str, ...], provider: ProviderH
     return f"{provider.name} {program.version} does not know {', '.join(missing)}" if missing else ""
 
 
-def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:
+def run_query(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:
     """Run a program to its end without input, outside of any worktree.
 
     Raises AgentUnavailableError if it cannot be started or does not end in time.

@@ -1,4 +1,4 @@
-"""The turns of one process: the one that answers us, and those to which its own work woke it later.
+"""The turns of one process: the turn that answers us, and later ones that its own work began.
 
 A process gets one message of ours. A command or a subagent in the background that ends, or a notification,
 lets the model speak again, and this supersedes nothing.

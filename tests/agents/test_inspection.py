@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.probe import ask
+from git_blackbird.agents.probe import run_query
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
@@ -217,7 +217,7 @@ def test_a_program_is_asked_with_nothing_of_ours(bin_dir: Path) -> None:
     script.write_text('#!/bin/sh\ncat; pwd; echo "$CLAUDECODE$CODEX_SANDBOX $CODEX_HOME"\n')
     script.chmod(0o755)
     outer = {"CLAUDECODE": "1", "CODEX_SANDBOX": "x", "CODEX_HOME": "/kept", "PATH": os.environ["PATH"]}
-    assert ask(str(script), environ=outer).stdout.splitlines() == ["/", " /kept"]
+    assert run_query(str(script), environ=outer).stdout.splitlines() == ["/", " /kept"]
 
 
 def test_a_program_that_does_not_end_is_ended_with_what_it_started(bin_dir: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_program_that_does_not_end_is_ended_with_what_it_started(bin_dir: Path
     script.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {bin_dir}/child\nwait\n")
     script.chmod(0o755)
     with pytest.raises(AgentUnavailableError, match=r"'sleeper --version' did not end in 1 seconds"):
-        ask(str(script), "--version", environ=dict(os.environ), seconds=1)
+        run_query(str(script), "--version", environ=dict(os.environ), seconds=1)
     child = int((bin_dir / "child").read_text())
     asyncio.run(until(lambda: not is_running(child)))
 

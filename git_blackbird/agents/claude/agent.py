@@ -13,9 +13,9 @@ from git_blackbird.agents.probe import (
     CommandOutput,
     Program,
     Requirements,
-    ask,
     find_program,
     inspect_program,
+    run_query,
     with_args,
 )
 from git_blackbird.agents.protocol import (
@@ -173,7 +173,7 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
     # A program without this command would send the words to a model as a prompt.
     if program.has_command("auth"):
         try:
-            state = _login_text(ask(program.path, "auth", "status", environ=environ))
+            state = _login_text(run_query(program.path, "auth", "status", environ=environ))
         except AgentUnavailableError as error:
             state = f"unknown: {error.message}"
     return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))

@@ -1,4 +1,4 @@
-"""The configuration of Claude Code, and what others have to know of it."""
+"""The declaration of Claude Code: its configuration and properties."""
 
 from typing import Literal
 

@@ -92,7 +92,7 @@ class MessageEvent(Lenient):
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """The text of its blocks."""
         return "\n".join(block.text for block in self.message.content if block.type == "text" and block.text)
 
 
@@ -110,13 +110,13 @@ class Task(Lenient):
 
 
 class TaskPatch(Lenient):
-    """What changed of such a task."""
+    """The changes of a background task."""
 
     status: Text
 
 
 class System(Lenient):
-    """A status event of the program; the fields belong to several subtypes."""
+    """A status event of the program; its fields belong to several subtypes."""
 
     type: Literal["system"]
     subtype: Text
@@ -153,13 +153,13 @@ class Denial(Lenient):
 
 
 class Origin(Lenient):
-    """What began a turn."""
+    """The origin of a turn."""
 
     kind: Text
 
 
 class Result(Lenient):
-    """How a conversation, or a turn of it, ended."""
+    """The end of a conversation, or of a turn of it."""
 
     type: Literal["result"]
     subtype: Text
@@ -202,11 +202,11 @@ class BackgroundTasks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are, in the words of the model."""
+        """Their descriptions, in the words of the model."""
         return tuple(self._names.values())
 
     def take(self, event: System) -> None:
-        """Follow what begins and ends."""
+        """Track tasks that begin and end."""
         match event.subtype:
             case "background_tasks_changed":
                 # A list of all.

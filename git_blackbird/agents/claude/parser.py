@@ -22,7 +22,13 @@ from git_blackbird.agents.claude.events import (
     is_woken,
 )
 from git_blackbird.agents.claude.remarks import Remarks
-from git_blackbird.agents.event_parser import EventParser, bounded, inside, top_folders, waiting_for
+from git_blackbird.agents.event_parser import (
+    EventParser,
+    bounded,
+    relative_to_top,
+    top_folders,
+    waiting_steps,
+)
 from git_blackbird.agents.failures import (
     FailureMatch,
     ProviderHelp,
@@ -86,7 +92,7 @@ class ClaudeProgress:
 
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
-        subject = clean_line(inside(value, self._tops) if name in _PATHS else value)
+        subject = clean_line(relative_to_top(value, self._tops) if name in _PATHS else value)
         kind = _KINDS.get(block.name) if subject else None
         text = subject if kind else clean_line(f"{block.name} {subject}")
         if block.id and len(self._calls) < _MAX_OPEN_CALLS:
@@ -204,7 +210,7 @@ class ClaudeParser(EventParser[Event]):
 
     @property
     def failed_later(self) -> bool:
-        """Whether a turn that its own work began has failed after one that has not."""
+        """Whether a turn begun by its own background work failed, but not the turn that answers us."""
         return self._turns.failed_later
 
     @property
@@ -296,7 +302,7 @@ class ClaudeParser(EventParser[Event]):
         self._in_turn = False
         self._totals.take(result)
         yield Progress(ProgressKind.SPENDS, "", usage=self._totals.usage, cost_usd=self._totals.cost_usd)
-        yield from waiting_for(self.remaining_work)
+        yield from waiting_steps(self.remaining_work)
 
     def _take_denials(self, result: Result) -> tuple[Question, ...]:
         """Store the denials; return the questions that were denied."""

@@ -1,4 +1,4 @@
-"""What a person should know of a run of Claude Code that no result tells."""
+"""Remarks on a run of Claude Code that no result contains, such as a subagent that was cut off."""
 
 from collections.abc import Iterator
 
@@ -13,20 +13,20 @@ _SAFETY = "the model stopped for safety reasons"
 
 
 class Remarks:
-    """Collect subagents that did not get to their end, and stops of the model for safety's sake."""
+    """Collect subagents that did not finish, and refusals of the model for safety reasons."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._subagents: dict[str, str] = {}
 
     def take(self, event: System | Result) -> Iterator[str]:
-        """Yield what is to be known by an event, each text once."""
-        for text in self._found(event):
+        """Yield the remarks on an event, each text once."""
+        for text in self._texts_for(event):
             if text not in self.texts and len(self.texts) < _MAX_REMARKS:
                 self.texts.append(text)
                 yield text
 
-    def _found(self, event: System | Result) -> Iterator[str]:
+    def _texts_for(self, event: System | Result) -> Iterator[str]:
         match event:
             case Result(stop_reason="refusal") if not any(text.startswith(_SAFETY) for text in self.texts):
                 yield _SAFETY

@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from git_blackbird.agents.codex.declaration import CodexConfig
 from git_blackbird.agents.codex.events import CODEX_HELP, CodexParser
-from git_blackbird.agents.probe import Program, Requirements, ask, find_program, inspect_program, with_args
+from git_blackbird.agents.probe import (
+    Program,
+    Requirements,
+    find_program,
+    inspect_program,
+    run_query,
+    with_args,
+)
 from git_blackbird.agents.protocol import (
     Capabilities,
     LaunchSpec,
@@ -153,7 +160,7 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
     """Return its login state; with a custom model provider it may need no login."""
     state = "unknown"
     with suppress(AgentUnavailableError):
-        output = ask(program.path, "login", "status", environ=environ)
+        output = run_query(program.path, "login", "status", environ=environ)
         if output.exit_code == 0 or "logged in" in output.first_line.lower():
             state = output.first_line
     return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))

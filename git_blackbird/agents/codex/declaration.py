@@ -1,4 +1,4 @@
-"""The configuration of Codex, and what others have to know of it."""
+"""The declaration of Codex: its configuration and properties."""
 
 from typing import Literal
 

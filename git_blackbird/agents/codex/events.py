@@ -8,7 +8,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from git_blackbird.agents.event_parser import EventParser, Line, bounded, inside, top_folders, waiting_for
+from git_blackbird.agents.event_parser import (
+    EventParser,
+    Line,
+    bounded,
+    relative_to_top,
+    top_folders,
+    waiting_steps,
+)
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.turns import Turn, Turns
@@ -53,7 +60,7 @@ class Todo(Lenient):
 
 
 class WebAction(Lenient):
-    """What was done on the web; the fields belong to several types of actions."""
+    """An action on the web; the fields belong to several types of actions."""
 
     type: Text
     query: Text
@@ -63,7 +70,7 @@ class WebAction(Lenient):
 
 
 class SubagentState(Lenient):
-    """How a subagent is."""
+    """The state of a subagent."""
 
     status: Text
 
@@ -171,7 +178,7 @@ class CodexProgress:
         match item.type:
             case "file_change":
                 for change in item.changes[:_MAX_SHOWN_FILES]:
-                    yield from _step(ProgressKind.EDITS, inside(change.path, self._tops))
+                    yield from _step(ProgressKind.EDITS, relative_to_top(change.path, self._tops))
                 if len(item.changes) > _MAX_SHOWN_FILES:
                     more = f"{len(item.changes) - _MAX_SHOWN_FILES} more files"
                     yield Progress(ProgressKind.EDITS, more)
@@ -239,7 +246,7 @@ def unwrap_command(command: str) -> str:
 
 
 def _web_text(item: Item) -> str:
-    """Return what is done on the web; "" as long as it is not known."""
+    """Describe an action on the web; "" as long as it is unknown."""
     action = item.action
     query = action.query or ", ".join(action.queries) or item.query
     match action.type:
@@ -352,13 +359,13 @@ class CodexParser(EventParser[Event]):
             if self._totals:
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
-            self._turns.take(Turn(self._words_of(event), self._text, has_failed=True))
+            self._turns.take(Turn(self._failure_text(event), self._text, has_failed=True))
         if not self._in_turn:
             self._text = ""
-            yield from waiting_for(self.remaining_work)
+            yield from waiting_steps(self.remaining_work)
 
-    def _words_of(self, failed: TurnEvent) -> str:
-        """Return why a turn failed; an error event before may have the reason."""
+    def _failure_text(self, failed: TurnEvent) -> str:
+        """Return why a turn failed; an earlier error event may have the reason."""
         text = clean_line(unwrap(failed.error), 1000)
         return (
             text if text and self._last_error in text else "; ".join(filter(None, (text, self._last_error)))
@@ -382,8 +389,8 @@ class CodexParser(EventParser[Event]):
     def _completed(self) -> bool:
         return self._turns.answer is not None and not self._in_turn
 
-    def _remember_cut_off(self, item: Item) -> None:
-        """Remark subagents that did not get to their end, once each; one that was closed had got there."""
+    def _remark_cut_off(self, item: Item) -> None:
+        """Note subagents that did not finish, once each; one that was closed had finished."""
         for thread, state in item.agents_states.items():
             if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
                 text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
@@ -403,7 +410,7 @@ class CodexParser(EventParser[Event]):
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(clean_line(item.message))
             case "collab_tool_call":
-                self._remember_cut_off(item)
+                self._remark_cut_off(item)
             case _:
                 pass
 

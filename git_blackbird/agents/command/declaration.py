@@ -1,4 +1,4 @@
-"""The configuration of the agent that is a command, and what others have to know of it."""
+"""The declaration of the agent that is a command: its configuration and properties."""
 
 from typing import Annotated
 

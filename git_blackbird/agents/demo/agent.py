@@ -44,11 +44,11 @@ class DemoAgent:
     model = None
 
     def __init__(self, _settings: None = None) -> None:
-        """Take no settings: it has none."""
+        """Ignore the settings: it has none."""
 
     @property
     def summary(self) -> str:
-        """Nothing but its name: there is nothing to set up."""
+        """Its name alone: it has no settings."""
         return self.name
 
     @property

@@ -1,4 +1,4 @@
-"""What others have to know of the embedded agent."""
+"""The declaration of the embedded agent."""
 
 from git_blackbird.agents.declaration import Declaration
 

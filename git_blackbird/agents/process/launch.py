@@ -54,10 +54,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class ChildRequest:
-    """How a started process is followed to its end, here or on another machine.
+    """The way in which a started process is followed to its end, here or on another machine.
 
-    ``reader`` parses its output; the callbacks are told of steps and of output, and must not block. Once
-    ``hurry`` is set, a process that is being stopped is killed.
+    ``reader`` parses its output; the callbacks receive steps and output, and must not block. Once ``hurry``
+    is set, a process that is being stopped is killed.
     """
 
     reader: OutputParser
@@ -68,7 +68,7 @@ class ChildRequest:
 
 
 class ExitCause(StrEnum):
-    """Why a run is over: it ended, it reached a limit, it was stopped on request, or its machine is gone.
+    """Why a run ended: it exited, reached a limit, was stopped on request, or its machine is gone.
 
     With ``NOT_STARTED`` its agent never began to work.
     """
@@ -197,7 +197,7 @@ class GatedProcess:
             gate.write(b"\n")
 
     def abandon(self) -> None:
-        """End the process before the agent has begun; if it has begun, kill its whole group."""
+        """End the process before the agent begins; if it has begun, kill its whole group."""
         gate = self.popen.stdin
         if gate is None or gate.closed:
             self.kill()
@@ -312,10 +312,10 @@ class _Supervisor:
         if self._signals is None and not self._has_exited:
             self._cause = cause
             self._signals = list(signals.STOP_SIGNALS)
-            self._keep_result()
+            self._take_result()
 
-    def _keep_result(self) -> None:
-        """Take the final result of a child that has given it: how it ends from now on says nothing."""
+    def _take_result(self) -> None:
+        """Take the final result of a child, if it has given one: its exit code no longer counts."""
         remaining = self._reader.remaining_work
         if remaining is None:
             return
@@ -341,16 +341,16 @@ class _Supervisor:
                 self._stop(ExitCause.WALL_LIMIT)
             elif now - self._last_output > self._limits.idle_seconds:
                 self._stop(ExitCause.IDLE_LIMIT)
-            elif not has_more and self._is_over(now):
+            elif not has_more and self._is_overdue(now):
                 self._stop(ExitCause.EXITED)
-            if self._signals is not None and self._is_hopeless(self._signals, now):
+            if self._signals is not None and self._send_due_signal(self._signals, now):
                 return
             # Who prints faster than anyone reads is not read faster for it.
             pause = _SHORTEST_PAUSE_SECONDS if has_more else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await self._sleep(pause)
 
-    def _is_over(self, now: float) -> bool:
-        """Whether the final result has been there for so long that the child will not exit by itself."""
+    def _is_overdue(self, now: float) -> bool:
+        """Whether the child has not exited for too long after its final result."""
         remaining = self._reader.remaining_work
         if remaining is None or remaining:
             self._idle_since = None
@@ -358,7 +358,7 @@ class _Supervisor:
         self._idle_since = self._idle_since or now
         return now - self._idle_since >= self._limits.result_seconds
 
-    def _is_hopeless(self, left: list[Signals], now: float) -> bool:
+    def _send_due_signal(self, left: list[Signals], now: float) -> bool:
         """Send the next signal, if it is due; return whether the child has survived the last one."""
         if left and (self._is_hurried or now >= self._next_signal):
             number = left[-1] if self._is_hurried else left[0]

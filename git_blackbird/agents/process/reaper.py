@@ -1,7 +1,7 @@
-"""A process that ends agents when the one that started them is gone, however that ended.
+"""A process that ends agents when the program that started them is gone, however that ended.
 
-It is told of each agent by a line of its standard input, and of its end by another. At the end of the input
-it kills what is left.
+A line on its standard input reports the start of an agent, another one its end. At the end of the input it
+kills the agents that are left.
 """
 
 import json
@@ -30,20 +30,20 @@ class Reaper:
 
     @contextmanager
     def guarding(self, pid: int, identity: str, run_id: str) -> Iterator[None]:
-        """See to it that a process group does not outlive this program, nor what else belongs to its run."""
-        self._tell({"pid": pid, "identity": identity, "run": run_id})
+        """Keep a process group, and all else that belongs to its run, from outliving this program."""
+        self._send({"pid": pid, "identity": identity, "run": run_id})
         try:
             yield
         finally:
-            self._tell({"run": run_id})
+            self._send({"run": run_id})
 
-    def _tell(self, what: dict[str, object]) -> None:
+    def _send(self, what: dict[str, object]) -> None:
         assert self._process.stdin is not None  # noqa: S101  # a pipe was asked for
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(what).encode() + b"\n")
 
     def close(self) -> None:
-        """End it; what it still guards is killed."""
+        """End the process; it kills what it still guards."""
         assert self._process.stdin is not None  # noqa: S101  # as above
         self._process.stdin.close()
         self._process.wait()

@@ -19,7 +19,7 @@ _EXEC_PAUSE_SECONDS = 0.001
 
 
 def find_identity(pid: int) -> str | None:
-    """Return an identity that survives reuse of the process id; None if it has ended or is a zombie."""
+    """Return an identity that survives reuse of the process id; None for an ended process or a zombie."""
     try:
         if pid <= 0 or psutil.Process(pid).status() in _ENDED:
             return None
@@ -96,9 +96,9 @@ def _is_marked(pid: int, run_id: str) -> bool:
 
 
 def _has_no_mention(pid: int, run_id: str) -> bool:
-    """Whether an environment has no mention of a run; cheap, as nearly all processes are none of the run's.
+    """Whether an environment does not mention a run; cheap, as few processes belong to the run.
 
-    False where this cannot be told from a look at the file: if there is none, or if it is empty.
+    False if the file alone does not tell: if it is missing or empty.
     """
     try:
         with open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123  # many
