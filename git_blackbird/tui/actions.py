@@ -52,10 +52,10 @@ class ScreenKey(NamedTuple):
 
 @runtime_checkable
 class DescribesKeys(Protocol):
-    """A screen on which what a key does depends on what is shown."""
+    """A screen whose keys depend on what it shows."""
 
     def describe_key(self, action: str) -> str | None:
-        """Say what an action does now; None where the description of its binding is true."""
+        """Describe what an action does now; None if its binding describes it."""
 
 
 _PLAIN = frozenset(
@@ -83,7 +83,7 @@ _NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "ctrl+c", "super+c", "tab", "shift+
 
 
 def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:
-    """Yield the keys that have a meaning on a screen or for what has the focus there, each meaning once."""
+    """Yield the keys with a meaning on a screen or for the widget in focus, each meaning once."""
     told: dict[str, list[Binding]] = {}
     for active in sorted(screen.active_bindings.values(), key=_is_plain):
         text = _described(screen, active.binding)
@@ -144,7 +144,7 @@ def why_impossible(context: AppContext, action: str) -> str:
     return f"it is {state}" + ("" if instead is None else f"; {instead.key}: {instead.description}")
 
 
-class _Found(NamedTuple):
+class _PaletteEntry(NamedTuple):
     label: str
     title: str
     perform: IgnoreReturnCallbackType
@@ -166,20 +166,20 @@ class ActionProvider(Provider):
             if score > 0:
                 yield Hit(score, matcher.highlight(found.title), found.perform, help=_literal(found.help))
 
-    def _possible(self) -> Iterator[_Found]:
+    def _possible(self) -> Iterator[_PaletteEntry]:
         if self.screen is not self._context.main:
             yield from self._on_screen()
             return
         for action in ACTIONS:
             if self._context.is_possible(action.action):
                 perform = partial(self.app.run_action, action.action)
-                yield _Found(action.label, _title(action), perform, self._help(action))
+                yield _PaletteEntry(action.label, _title(action), perform, self._help(action))
 
-    def _on_screen(self) -> Iterator[_Found]:
+    def _on_screen(self) -> Iterator[_PaletteEntry]:
         """Yield what the keys of the screen do."""
         for key in keys_on(self.screen):
             perform = partial(self.app.simulate_key, key.binding.key)
-            yield _Found(key.text, key.text, perform, key.name)
+            yield _PaletteEntry(key.text, key.text, perform, key.name)
 
     @property
     def _context(self) -> AppContext:

@@ -114,9 +114,9 @@ class BlackbirdApp(GracefulShutdown):
 
     def on_choices_ignored(self) -> None:
         """Say that letters typed at a choice do nothing."""
-        self._tell_dead_key()
+        self._report_dead_key()
 
-    def _tell_dead_key(self) -> None:
+    def _report_dead_key(self) -> None:
         """Say that a key does nothing, once for all letters that are typed by mistake."""
         now = time.monotonic()
         if now > self._dead_key_told + self.NOTIFICATION_TIMEOUT:
@@ -131,10 +131,10 @@ class BlackbirdApp(GracefulShutdown):
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
             self.notify(text, severity="warning")
         elif does_nothing(self.screen, event):
-            self._tell_dead_key()
+            self._report_dead_key()
 
     def on_resize(self) -> None:
-        """Draw everything again a moment later: what was being drawn had the old size."""
+        """Draw everything again a moment later: a drawing under way has the old size."""
         self.set_timer(_SETTLE_SECONDS, partial(self.refresh, layout=True))
 
     async def on_event(self, event: events.Event) -> None:
@@ -186,10 +186,10 @@ class BlackbirdApp(GracefulShutdown):
             return False
         if action in _EVERYWHERE:
             return not isinstance(self.focused, Input | TextArea)
-        is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_taken(action))
+        is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_used_by_focus(action))
         return is_ours and self.is_possible(action)
 
-    def _is_taken(self, action: str) -> bool:
+    def _is_used_by_focus(self, action: str) -> bool:
         """Whether what has the focus uses the key of an action: a diff has many keys of its own."""
         nodes = takewhile(
             lambda node: node is not self.screen, self.focused.ancestors_with_self if self.focused else ()

@@ -1,4 +1,4 @@
-"""What the actions of the screen do, through the controller; importing it loads what runs agents."""
+"""Carry out the actions of the screen through the controller; importing it loads what runs agents."""
 
 import asyncio
 from collections.abc import Callable

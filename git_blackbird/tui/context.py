@@ -1,4 +1,4 @@
-"""What the parts of the application use of it, so that none of them imports ``app``."""
+"""The interface of the application to its parts, so that none of them imports ``app``."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
 from git_blackbird.tui.waiting import WaitingQuestions
-from git_blackbird.tui.widgets.diff.rows import DiffLook
+from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ Prepare = Callable[[Workspace, "UserInterface"], "Loop"]
 
 
 class AppContext(ThemedApp, InputGuard):
-    """The application as its parts see it: the state they share, and what they ask it to do.
+    """The state that the parts of the application share, and the actions that they request of it.
 
-    ``chosen_agent`` is the agent for new runs until the application quits. ``is_commit_interrupted`` keeps
-    a decision from starting anything: its commit can be completed although it was interrupted.
+    ``chosen_agent`` is the agent for new runs until the application quits. ``is_commit_interrupted`` keeps a
+    decision from starting anything: its commit can be completed although it was interrupted.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class AppContext(ThemedApp, InputGuard):
         self.questions = WaitingQuestions(self)
         self._read_files: dict[TaskId, dict[str, str]] = {}
         self._left_out: dict[Trees, set[str]] = {}
-        self._diff_look = DiffLook()
+        self._diff_options = DiffOptions()
 
     def review_marks(self, task_id: TaskId, change: Trees | None) -> ReviewMarks:
         """Return what was marked in a task's change, which is kept until the application quits.
@@ -88,7 +88,7 @@ class AppContext(ThemedApp, InputGuard):
         """
         read = self._read_files.setdefault(task_id, {})
         left_out = set() if change is None else self._left_out.setdefault(change, set())
-        return ReviewMarks(read, left_out, self._diff_look)
+        return ReviewMarks(read, left_out, self._diff_options)
 
     @property
     def view_state(self) -> ViewState | None:
@@ -172,7 +172,7 @@ class AppContext(ThemedApp, InputGuard):
         """Give the terminal to another program until the block ends. Raises RequestError if there is none."""
         if not isinstance(self._driver, ResilientDriver):
             raise RequestError("there is no terminal for an editor")
-        return self._driver.lent()
+        return self._driver.lend_terminal()
 
     def notify(
         self,

@@ -1,4 +1,4 @@
-"""The terminal, which may be suspended, resumed or closed at any moment, and which input from it counts."""
+"""A terminal that may be suspended, resumed or closed at any moment, and a guard against stray input."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _LEFT_BUTTON = 1
 
 
 class InputGuard(App[None]):
-    """Drops all input while a screen is being opened, and what chooses just after one came up unasked."""
+    """Drops all input while a screen opens, and keys that choose just after one opened by itself."""
 
     pause_seconds = 0.5
     """How long keys that choose are dropped after a screen came up unasked."""
@@ -45,7 +45,7 @@ class InputGuard(App[None]):
         return _CHOOSING_KEYS
 
     def ignore_pending_input(self) -> None:
-        """Drop keys that choose for a moment: the screen changes unasked, perhaps while someone types."""
+        """Drop keys that choose for a moment: the screen changes by itself, perhaps while someone types."""
         if self.pause_seconds and self._pause is None:
             self._pause = self.set_timer(self.pause_seconds, self.accept_input)
             self.add_class("ignoring-input")
@@ -157,7 +157,7 @@ class ResilientDriver(LinuxDriver):
         return os.getpgrp() != os.getsid(0)
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def lend_terminal(self) -> Iterator[None]:
         """Give the terminal to another program until it ends; nothing else happens meanwhile.
 
         Ctrl+C is that program's, and ctrl+z stops both: a shell waits for the whole group.

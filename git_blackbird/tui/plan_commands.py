@@ -1,4 +1,4 @@
-"""What the actions that edit the plan do, and what an execution shows before it starts."""
+"""Carry out the actions that edit the plan, and show what an execution would start."""
 
 import asyncio
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ from git_blackbird.tui.screens.plan_edit import (
     LinesScreen,
     MoveScreen,
     Place,
-    named,
+    task_label,
 )
 from git_blackbird.tui.screens.task_form import TaskForm
 from git_blackbird.tui.widgets.choices import ChoiceItem
@@ -53,7 +53,7 @@ class PlanCommands:
         self._app = app
 
     async def add(self, task: Task | None) -> None:
-        """Ask where a new task is to stand, then for what is written of it."""
+        """Ask for the place of a new task, then for its fields."""
         parent = None
         if task is not None:
             place = await self._app.ask(ChoiceModal("Where should the new task stand?", _new_places(task)))
@@ -68,48 +68,48 @@ class PlanCommands:
         if added is not None:
             self._app.poll()
             self._app.main.plan_tree.select(added.id)
-            self._say(f"added {added.id}")
+            self._report(f"added {added.id}")
 
     async def edit(self, task: Task) -> None:
-        """Ask for what is written of a task, in a form or in the editor."""
+        """Ask for the fields of a task, in a form or in the editor."""
         workspace, _, now = await self._read(task)
-        title = f"Edit {named(now)}"
+        title = f"Edit {task_label(now)}"
         draft = self._app.drafts.form(now.id)
         save = partial(_edit, workspace, now.id)
         editing = partial(self._edit_in_editor, workspace, now.id)
         result = await self._app.ask(TaskForm(title, fields_of(now), draft, save, editing))
         if result is not None:
-            self._say_edited(result)
+            self._report_edit(result)
 
     def _edit_in_editor(self, workspace: Workspace, task_id: TaskId) -> None:
         """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
         with self._app.lend_terminal():
             result = edit_in_editor(workspace, task_id, lambda _: False)
-        self._say_edited(result)
+        self._report_edit(result)
 
     async def delete(self, task: Task) -> None:
-        """Show what a deletion takes along, and delete what was shown."""
+        """Show what a deletion removes and changes, and delete after a confirmation."""
         workspace = await self._open()
         shown = await asyncio.to_thread(preview_deletion, workspace, task.id)
         lines = [StyledLine(line) for line in deletion_lines(shown) if not line.startswith("it needs")]
         screen = DeleteScreen(task, lines, partial(delete_as_shown, workspace, shown))
         deleted = await self._app.ask(screen)
         if deleted is not None:
-            self._say(*deletion_lines(deleted))
+            self._report(*deletion_lines(deleted))
 
     async def move(self, task: Task) -> None:
-        """Ask where a task is to stand."""
+        """Ask for a new place for a task."""
         workspace, plan, now = await self._read(task)
         moved = await self._app.ask(MoveScreen(plan, now, partial(_move, workspace, now.id)))
         if moved is not None:
-            self._say(*moved_task_lines(moved), deadlock=moved.deadlock)
+            self._report(*moved_task_lines(moved), deadlock=moved.deadlock)
 
     async def deps(self, task: Task) -> None:
-        """Ask what must be done before a task."""
+        """Ask for the tasks that must be done before a task."""
         workspace, plan, now = await self._read(task)
         result = await self._app.ask(DepsScreen(plan, now, partial(change_deps, workspace, now.id)))
         if result is not None:
-            self._say_edited(result)
+            self._report_edit(result)
 
     async def agree_to_execute(self) -> bool:
         """Show what an execute would start, by which agent and with which rights, and ask."""
@@ -129,11 +129,11 @@ class PlanCommands:
         plan = await asyncio.to_thread(workspace.store.plan)
         return workspace, plan, find_task(plan, task.id)
 
-    def _say_edited(self, result: EditResult) -> None:
-        self._say(edit_line(result), deadlock=result.deadlock)
+    def _report_edit(self, result: EditResult) -> None:
+        self._report(edit_line(result), deadlock=result.deadlock)
 
-    def _say(self, *lines: str, deadlock: tuple[TaskId, ...] | None = None) -> None:
-        """Show what became of a change, and the plan with it."""
+    def _report(self, *lines: str, deadlock: tuple[TaskId, ...] | None = None) -> None:
+        """Show the result of a change, and the plan with it."""
         faults = () if deadlock is None else (deadlock_text(deadlock),)
         self._app.poll()
         self._app.log_and_notify("\n".join((*lines, *faults)), is_good=not faults)
@@ -180,7 +180,7 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledL
     number = counted(len(steps), "step") if steps else "nothing would be started"
     yield StyledLine(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
     for count, (what, task) in enumerate(steps[:_MOST_STEPS], start=1):
-        yield StyledLine(f"{count:>4}. {what}{named(task)}")
+        yield StyledLine(f"{count:>4}. {what}{task_label(task)}")
     if len(steps) > _MOST_STEPS:
         yield StyledLine(f"      and {len(steps) - _MOST_STEPS} more", Style.FAINT)
     if foreseen.stop is not None:
@@ -190,7 +190,7 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledL
 
 
 def _terms(workspace: Workspace, config: Config) -> Iterator[tuple[str, str]]:
-    """Say who works, with which rights, on how many tasks at once, where, and when it stops."""
+    """Yield the agent with its rights, the number of jobs and their place, and when the execution stops."""
     yield "Agent", chosen_agent(workspace).summary
     jobs = config.execution.jobs
     where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"

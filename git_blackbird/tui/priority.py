@@ -1,4 +1,4 @@
-"""The screen goes first: threads that share the interpreter with it work while it waits."""
+"""Give the screen priority: threads that share the interpreter with it work while it waits."""
 
 import asyncio
 import selectors

@@ -48,12 +48,12 @@ class GracefulShutdown(AppContext):
 
     @property
     def paused_text(self) -> str:
-        """Which agents leaving has paused, and how to go on; "" if none was at work."""
+        """The agents that quitting has paused, and how to resume them; "" if none was at work."""
         names = clean_line(", ".join(self._left_at_work))
         return f"paused {names}; `git blackbird execute` goes on" if names else ""
 
-    def run_first(self) -> None:
-        """Run on the terminal, ahead of the threads that work in the background."""
+    def run_with_priority(self) -> None:
+        """Run on the terminal, with priority over the threads that work in the background."""
         with asyncio.Runner(loop_factory=self.ui_priority.new_ui_loop) as runner:
             runner.run(self.run_async())
 

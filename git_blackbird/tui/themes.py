@@ -87,7 +87,7 @@ def _plain(style: Style) -> Style:
 
 
 class HarmlessFilter(LineFilter):
-    """Keeps what a terminal acts on out of all that is drawn, should a text come there as it was read."""
+    """Removes control characters from all that is drawn, in case a text comes there as it was read."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
@@ -137,7 +137,10 @@ class ThemedApp(App[None]):
             self.theme = name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Remove what is harmful, and all colours without them; Textual's own leaves shades of grey."""
+        """Return the filters for control characters and, without colours, for all colours.
+
+        Textual's own filter leaves shades of grey.
+        """
         return (_HARMLESS, *((_PLAIN,) if self.no_color else super().get_line_filters()))
 
 

@@ -8,7 +8,7 @@ from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.choices import Choices
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _BAR = "waiting"
 
 
@@ -30,18 +30,18 @@ class WaitingQuestions:
         return isinstance(focused, Input | TextArea) or (isinstance(focused, Choices) and focused.takes_text)
 
     def open_first(self) -> None:
-        """Let the first one open now, whatever is open."""
+        """Let the first one open now, whatever else is open."""
         self._is_wanted = bool(self._waiting)
 
     async def wait(self, what: str) -> None:
-        """Wait until a question may open; ``what`` it is about, in a few words."""
+        """Wait until a question may open; ``what`` names its subject in a few words."""
         question = object()
         self._waiting.append(question)
         try:
             while question is not self._waiting[0] or not (self._is_free or self._is_wanted):
                 if question is self._waiting[0]:
                     self._show(what)
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
         finally:
             self._waiting.remove(question)
             self._is_wanted = False
@@ -54,7 +54,7 @@ class WaitingQuestions:
         return len(app.screen_stack) == 1 and not app.is_opening and not isinstance(app.focused, Input)
 
     def _show(self, what: str) -> None:
-        """Say on the screen that is on top, and on no other, what waits and how it opens."""
+        """Show on the topmost screen alone what waits and how it opens."""
         how = "it opens when this is closed" if self.is_writing else "a opens it"
         for screen in self._app.screen_stack:
             text = f"{what}: {how}" if what and screen is self._app.screen else ""

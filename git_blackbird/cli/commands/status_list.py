@@ -56,7 +56,7 @@ def tui(call: CommandContext) -> ExitCode:
         # All of that stays: the search for garbage need not halt the screen for it.
         gc.freeze()
     app = BlackbirdApp(call.environment, watch)
-    app.run_first()
+    app.run_with_priority()
     if app.paused_text:
         with ignore_broken_pipe():
             call.print(app.paused_text)

@@ -59,7 +59,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self._change: Sequence[FilePatch] = ()
         self._key_line = KeyLine()
         self._files = FileList(marks, id="files")
-        self._diff = DiffPane(id="diff", look=marks.look)
+        self._diff = DiffPane(id="diff", options=marks.options)
         self._overview = TextPane(id="overview")
 
     def compose(self) -> ComposeResult:
@@ -118,7 +118,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self._unsay()
 
     def _unsay(self) -> None:
-        self._diff.end_note()
+        self._diff.clear_remark()
         self._key_line.unsay()
 
     def on_resize(self) -> None:

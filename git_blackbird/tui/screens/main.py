@@ -135,7 +135,7 @@ class MainScreen(Screen[None]):
             self.plan_tree.show(plan, frozenset())
 
     def show_error(self, text: str) -> None:
-        """Show what keeps the state from being read, until it is read again."""
+        """Show why the state cannot be read, until it is read again."""
         self._error = clean_line(text)
         self._show_summary()
 
@@ -163,7 +163,7 @@ class MainScreen(Screen[None]):
             self.query_one(KeyFooter).agent = agent
 
     def _count_waiting(self) -> int:
-        """Count what waits for a person besides tasks that failed, which are counted as that."""
+        """Count the items that wait for a person, except failed tasks, which are counted as failed."""
         tasks = {} if self.view_state is None else self.view_state.plan.tasks
         return sum(
             item.task_id not in tasks or tasks[item.task_id].status is not Status.FAILED

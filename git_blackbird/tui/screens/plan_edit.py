@@ -1,4 +1,4 @@
-"""Editing the plan: where a task stands, what it waits for, and what its deletion takes along."""
+"""Edit the plan: the place of a task, its dependencies, and its deletion."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +28,8 @@ TOP = "the top of the plan"
 _NEAR = 40
 
 
-def named(task: Task) -> str:
-    """Return a task on one line: its id and title."""
+def task_label(task: Task) -> str:
+    """Return the id and title of a task on one line."""
     return f"{task.id}  {clean_line(task.title)}"
 
 
@@ -40,14 +40,14 @@ def fault_lines(error: BlackbirdError) -> Iterator[StyledLine]:
 
 
 class SavingModal(Modal[T], Generic[T]):
-    """Stays open with what is wrong as long as it cannot be saved."""
+    """Stays open and shows the errors as long as its result cannot be saved."""
 
     def compose_fault(self) -> ComposeResult:
-        """Yield the lines for what is wrong."""
+        """Yield the place for errors."""
         yield Static("", id="fault", markup=False)
 
     def show_fault(self, *lines: StyledLine) -> None:
-        """Show what is wrong; nothing clears it."""
+        """Show an error, which stays."""
         self.query_one("#fault", Static).update(to_content(lines))
 
     @work(exclusive=True, group="save")
@@ -62,7 +62,7 @@ class SavingModal(Modal[T], Generic[T]):
             self.dismiss_once(result)
 
     def on_saved(self) -> None:
-        """Do what is to be done before it closes."""
+        """Clean up before it closes with a saved result."""
 
     def on_refused(self, error: BlackbirdError) -> None:
         """Show why it was not saved."""
@@ -70,7 +70,7 @@ class SavingModal(Modal[T], Generic[T]):
 
 
 class LinesScreen(ScrollingModal[bool]):
-    """Shows lines, and goes on with Enter where something follows."""
+    """Shows lines; Enter continues where there is a next step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go_on", "Go on", show=False),
@@ -101,10 +101,10 @@ class LinesScreen(ScrollingModal[bool]):
 
 
 class DeleteScreen(SavingModal[T], Generic[T]):
-    """Shows what a deletion takes along, and asks; the cursor begins where nothing is deleted."""
+    """Shows what a deletion removes and changes, and asks; the cursor begins where nothing is deleted."""
 
     def __init__(self, task: Task, lines: Sequence[StyledLine], change: Callable[[], T]) -> None:
-        super().__init__(f"Delete {named(task)}", "enter chooses, esc goes back", "wide")
+        super().__init__(f"Delete {task_label(task)}", "enter chooses, esc goes back", "wide")
         self._lines = lines
         self._change = change
 
@@ -130,7 +130,7 @@ class DepsScreen(SavingModal[T], Generic[T]):
         self, plan: Plan, task: Task, save_deps: Callable[[tuple[TaskId, ...], tuple[TaskId, ...]], T]
     ) -> None:
         keys = "type to search, enter marks, ctrl+s saves, esc goes back"
-        super().__init__(f"What must be done before {named(task)}", keys, "wide")
+        super().__init__(f"What must be done before {task_label(task)}", keys, "wide")
         self._plan = plan
         self._subject = task
         self._wanted = list(task.deps)
@@ -154,7 +154,7 @@ class DepsScreen(SavingModal[T], Generic[T]):
     def _item(self, task: Task) -> PickItem:
         is_marked = task.id in self._wanted
         mark = "x" if is_marked else " "
-        return PickItem(task.id, f"[{mark}] {named(task)} ({task.status.value})", is_marked)
+        return PickItem(task.id, f"[{mark}] {task_label(task)} ({task.status.value})", is_marked)
 
     def _show_chosen(self) -> None:
         chosen = ", ".join(self._wanted) or "nothing"
@@ -178,14 +178,16 @@ class ParentScreen(Modal[PickItem]):
     """Asks below which task another is to stand; the top of the plan is the line without a task."""
 
     def __init__(self, plan: Plan, task: Task) -> None:
-        super().__init__(f"Move {named(task)} below", "type to search, enter takes it, esc goes back", "wide")
+        super().__init__(
+            f"Move {task_label(task)} below", "type to search, enter takes it, esc goes back", "wide"
+        )
         self._plan = plan
         self._subject = task
 
     def compose_body(self) -> ComposeResult:
         below = {one.id for one in subtree(self._plan, self._subject)}
         tasks = [task for _, task in self._plan.walk() if task.id not in below]
-        yield TaskPicker([PickItem(None, TOP), *(PickItem(task.id, named(task)) for task in tasks)])
+        yield TaskPicker([PickItem(None, TOP), *(PickItem(task.id, task_label(task)) for task in tasks)])
 
     def on_task_picker_picked(self, event: TaskPicker.Picked) -> None:
         self.dismiss_once(event.item)
@@ -215,7 +217,7 @@ class MoveScreen(SavingModal[T], Generic[T]):
 
     def __init__(self, plan: Plan, task: Task, save_place: Callable[[Place], T]) -> None:
         keys = "up/down move it, p chooses another parent, enter saves, esc goes back"
-        super().__init__(f"Move {named(task)}", keys, "wide")
+        super().__init__(f"Move {task_label(task)}", keys, "wide")
         self._plan = plan
         self._subject = task
         self._below = task.parent
@@ -244,11 +246,11 @@ class MoveScreen(SavingModal[T], Generic[T]):
         """Show the tasks around the moved one: there may be thousands."""
         order = (*self._others[: self._index], self._subject.id, *self._others[self._index :])
         first = max(0, self._index - _NEAR)
-        lines = [named(self._plan.tasks[task_id]) for task_id in order[first : self._index + _NEAR + 1]]
+        lines = [task_label(self._plan.tasks[task_id]) for task_id in order[first : self._index + _NEAR + 1]]
         self.query_one(OptionList).set_options([Option(clean_line(line)) for line in lines])
         self.query_one(OptionList).highlighted = self._index - first
         place = f", {self._index + 1} of {len(order)}" if len(order) > len(lines) else ""
-        where = "At the top" if self._below is None else f"Below {named(self._plan.tasks[self._below])}"
+        where = "At the top" if self._below is None else f"Below {task_label(self._plan.tasks[self._below])}"
         self.query_one("#chosen", Static).update(f"{where}{place}:")
 
     def action_shift(self, lines: int) -> None:

@@ -1,4 +1,4 @@
-"""The configuration: every key with its value and what each layer says, to be set and removed."""
+"""The configuration: every key with its value in each layer, to be set and removed."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping

@@ -95,7 +95,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         self.query_one("#title", Input).focus()
 
     def _fill_in(self, kept: FilledForm) -> None:
-        """Put back what was written and not saved."""
+        """Restore an earlier text that was not saved."""
         for name in changed_fields(kept.base, kept.wanted):
             if name == "title":
                 self.query_one("#title", Input).value = _text(kept.wanted, name)
@@ -132,7 +132,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         self.save(lambda: self._save_form(form))
 
     def on_saved(self) -> None:
-        """Nothing is left to be kept."""
+        """Drop the draft."""
         self._draft.drop()
 
     def action_open_editor(self) -> None:
@@ -158,12 +158,12 @@ class TaskForm(SavingModal[T], Generic[T]):
         self._draft.save()
 
     def on_input_changed(self) -> None:
-        self._keep()
+        self._save_draft()
 
     def on_text_area_changed(self) -> None:
-        self._keep()
+        self._save_draft()
 
-    def _keep(self) -> None:
+    def _save_draft(self) -> None:
         self._is_leaving = False
         if self._shown and not self.has_result:
             self._draft.text = self.form.model_dump_json() if self.is_changed else ""
@@ -174,8 +174,8 @@ class TaskForm(SavingModal[T], Generic[T]):
             super().on_refused(error)
             return
         self._base = error.theirs
-        self._keep()
-        theirs = (f"{FIELD_NAMES[name]}: {_on_a_line(error.theirs, name)}" for name in error.names)
+        self._save_draft()
+        theirs = (f"{FIELD_NAMES[name]}: {_on_one_line(error.theirs, name)}" for name in error.names)
         self.show_fault(
             *fault_lines(error),
             *(StyledLine(f"theirs, {text}", Style.FAINT) for text in theirs),
@@ -196,6 +196,6 @@ def _value(name: str, text: str) -> str | tuple[str, ...] | None:
     return text
 
 
-def _on_a_line(fields: TaskFields, name: str) -> str:
+def _on_one_line(fields: TaskFields, name: str) -> str:
     value = getattr(fields, name)
     return clean_line("; ".join(value) if isinstance(value, tuple) else value or "(empty)", _LONGEST_SHOWN)

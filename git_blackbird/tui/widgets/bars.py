@@ -41,7 +41,7 @@ class StatusBar(Static):
 
 
 def warnings_text(overview: StatusReport) -> str:
-    """Return what is wrong and waits for nobody, as counts; ``status`` has the details."""
+    """Return counts of the problems that nobody is asked about; ``status`` has the details."""
     warnings = ", ".join(_warnings(overview))
     return f"{warnings}: `git blackbird status` says more" if warnings else ""
 
@@ -72,11 +72,11 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
 
 @runtime_checkable
 class HasSpecialKeys(Protocol):
-    """A widget in which keys mean something else for a while, as in a search."""
+    """A widget whose keys have other meanings for a while, as in a search."""
 
     @property
     def special_keys(self) -> str:
-        """What they do then; "" otherwise."""
+        """Their meanings at the moment; "" if they are the usual ones."""
 
 
 _ALWAYS = frozenset({"help", "quit"})

@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 from git_blackbird.messages.display.format import counted, render_path
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.diff.painter import found_at
-from git_blackbird.tui.widgets.diff.rows import DiffLook
+from git_blackbird.tui.widgets.diff.painter import find_matches
+from git_blackbird.tui.widgets.diff.rows import DiffOptions
 
 OVERVIEW = 0
 """The line above the files."""
@@ -33,13 +33,12 @@ _FEWEST_PATH_COLUMNS = 8
 class ReviewMarks:
     """The files of a change that someone has read, and the paths that are not to be approved.
 
-    ``read`` has the content that each path had then. ``look`` is how diffs are shown, of this change and of
-    the others.
+    ``read`` has the content that each path had then. ``options`` say how diffs are shown, for all changes.
     """
 
     read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
-    look: DiffLook = field(default_factory=DiffLook)
+    options: DiffOptions = field(default_factory=DiffOptions)
 
     def is_read(self, file: FilePatch) -> bool:
         """Whether a file was read as it is now."""
@@ -143,7 +142,7 @@ class FileList(OptionList):
 
     def find(self, needle: str, start: int) -> None:
         """Put the cursor on the first file from line ``start`` on whose name has a text, and count them."""
-        found = [index for index, file in enumerate(self._files, 1) if found_at(file.path, needle)]
+        found = [index for index, file in enumerate(self._files, 1) if find_matches(file.path, needle)]
         if found:
             self.highlighted = next((index for index in found if index >= start), found[0])
         self.border_subtitle = f"{len(found)} of {counted(len(self._files), 'file')}" if needle else ""
@@ -248,7 +247,7 @@ class FileSearch(SingleLineInput):
 
 
 def _word_for_lines(file: FilePatch) -> str:
-    """Return what stands in the place of numbers of lines where a file has none; "" where it has."""
+    """Return the word for a file without counts of lines; "" if it has them."""
     if "binary" in file.word:
         return "binary"
     return "mode" if file.word == "mode changed" else ""

@@ -1,4 +1,4 @@
-"""What is read of a task's past when someone looks at it: its runs, and the diff of its change or a run."""
+"""The history of a task, read when it is shown: its runs, and the diff of its change or of a run."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ class HistoryPanes:
             self._read_change(task_id, history)
 
     def forget_run(self) -> None:
-        """Let the whole change be shown again where the diff of one run is."""
+        """Show the whole change again, if the diff of one run is shown."""
         self._run_of = None
 
     def _read_change(self, task_id: TaskId, history: History) -> None:
@@ -41,7 +41,7 @@ class HistoryPanes:
             latest = history.latest
             self.diff.annotate(None, None if latest is None else merged_or_none(latest))
             _ = self.diff.run_worker(
-                lambda: self._find(task_id, history), thread=True, exclusive=True, group="find"
+                lambda: self._find_change(task_id, history), thread=True, exclusive=True, group="find"
             )
 
     def show_diff_of(self, run: Run) -> None:
@@ -54,7 +54,7 @@ class HistoryPanes:
             caption = Caption(f"run {run.id} alone; {whole}", f"run {run.id} changed nothing; {whole}")
             self.diff.read(self._open_workspace(), run.tree_pair, caption)
 
-    def _find(self, task_id: TaskId, history: History) -> None:
+    def _find_change(self, task_id: TaskId, history: History) -> None:
         workspace = self._open_workspace()
         try:
             pair = change_pair(workspace, history, task_id)
@@ -62,9 +62,9 @@ class HistoryPanes:
             show = partial(self.diff.show_text, clean_line(error.message))
         else:
             show = partial(self.diff.read, workspace, pair)
-        self.diff.app.call_from_thread(self._show_found, (task_id, history), show)
+        self.diff.app.call_from_thread(self._show_if_wanted, (task_id, history), show)
 
-    def _show_found(self, wanted: tuple[TaskId, History], show: Callable[[], None]) -> None:
-        """Show what was found, unless something else is wanted by now."""
+    def _show_if_wanted(self, wanted: tuple[TaskId, History], show: Callable[[], None]) -> None:
+        """Show a change, unless another one is wanted by now."""
         if wanted == self._shown:
             show()

@@ -1,4 +1,4 @@
-"""What agents print, between the threads that read it and the screen that draws it: bounded, and counted.
+"""A bounded queue of agents' output, between the threads that read it and the screen that draws it.
 
 Events are never dropped. Steps and output that arrive faster than they are drawn are.
 """

@@ -106,7 +106,7 @@ class RunsPane(ScrollsText, Vertical):
             self.post_message(self.Chosen(self._list.runs[index]))
 
     def poll(self) -> None:
-        """Look for what changed, if this is shown."""
+        """Read what changed, if this is shown."""
         if self._task_id is not None and self.display:
             self._poll(self._task_id, self._list, self._read_id)
 
@@ -164,7 +164,7 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
 
 
 def _title(run: Run) -> Text:
-    """What became of a run first, its id last: on a narrow pane the line is cut."""
+    """Return the line of a run: its outcome first, its id last, as a narrow pane cuts it."""
     agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
     said = (
         f"{run.run_type} {run.status}, {format_decision(run)}, {agent}, "

@@ -1,4 +1,4 @@
-"""A task is picked by typing: a line, and below it the tasks whose ids or titles have all that was typed."""
+"""Pick a task by typing: a line, and below it the tasks whose ids or titles have all the words."""
 
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple

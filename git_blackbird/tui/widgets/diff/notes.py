@@ -1,4 +1,4 @@
-"""What stands under the lines of a diff: comments of the person, and findings of reviewers."""
+"""Notes under the lines of a diff: comments of the person, and findings of reviewers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

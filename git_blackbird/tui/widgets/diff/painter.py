@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 
 
 class NoteRow(NamedTuple):
-    """A row of what stands under a line, and the name of its style."""
+    """A row of a note under a line, and the name of its style."""
 
     text: str
     tone: str
@@ -79,7 +79,7 @@ class Painter:
         half = (frame.width - 1) // 2
         left = self._side(row.left, half, frame, self._number(row.left, 0))
         right = self._side(row.right, frame.width - 1 - half, frame, self._number(row.right, 1))
-        return list(self._beside(left, right, half, frame.width - 1 - half))
+        return list(self._side_by_side(left, right, half, frame.width - 1 - half))
 
     def columns_beyond(self, row: Row, frame: Frame) -> int:
         """Return how many columns of a row's texts are out of view to the right."""
@@ -109,7 +109,7 @@ class Painter:
         begin = Segment(f"{' ' * CURSOR_COLUMNS}{mark} ", base)
         room = frame.width - begin.cell_length - sum(segment.cell_length for segment in stat)
         path = _from_end(render_path(file.path), max(8, room))
-        strip = Strip([begin, *segments(path, base, [self._found(path, frame.needle)]), *stat])
+        strip = Strip([begin, *segments(path, base, [self._match_styles(path, frame.needle)]), *stat])
         return strip.crop_extend(0, frame.width, base)
 
     def _whole(self, segments: Iterable[Segment], frame: Frame, name: str) -> Strip:
@@ -124,7 +124,7 @@ class Painter:
         shown = strip.crop_extend(left + is_cut_before, left + columns - is_cut_after, base)
         return Strip([*[sign] * is_cut_before, *shown, *[sign] * is_cut_after])
 
-    def _beside(self, left: Sequence[Strip], right: Sequence[Strip], *widths: int) -> Iterator[Strip]:
+    def _side_by_side(self, left: Sequence[Strip], right: Sequence[Strip], *widths: int) -> Iterator[Strip]:
         blanks = [Strip([Segment(" " * width, self._style("missing"))]) for width in widths]
         for index in range(max(len(left), len(right))):
             one = left[index] if index < len(left) else blanks[0]
@@ -177,12 +177,14 @@ class Painter:
         layers = [
             [] if self.is_simple and mark in _MARKS else self._syntax(line),
             [Styled(*span, changed) for span in changed_spans(self._patch, line)],
-            self._found(text, needle),
+            self._match_styles(text, needle),
         ]
         yield from segments(text, base, layers)
 
-    def _found(self, text: str, needle: str) -> list[Styled]:
-        return [Styled(start, start + len(needle), self._style("match")) for start in found_at(text, needle)]
+    def _match_styles(self, text: str, needle: str) -> list[Styled]:
+        return [
+            Styled(start, start + len(needle), self._style("match")) for start in find_matches(text, needle)
+        ]
 
     def text_of(self, line: int) -> str:
         """Return the text of a line as it is shown, without its mark."""
@@ -203,8 +205,8 @@ _MARKS = {ADDED: "plus", REMOVED: "minus"}
 _SHOWN_MARKS = frozenset(_MARKS)
 
 
-def found_at(text: str, needle: str) -> list[int]:
-    """Return where a text has the searched one; capital letters matter only if that has some."""
+def find_matches(text: str, needle: str) -> list[int]:
+    """Return where the searched text begins in a text; case matters only if it has capital letters."""
     if not needle:
         return []
     pattern = re.compile(re.escape(needle), re.IGNORECASE if needle == needle.lower() else 0)
@@ -246,7 +248,7 @@ def cuts(text: str, columns: int) -> list[int]:
 
 
 def _ascii_cuts(text: str, columns: int, indent: int) -> Iterator[int]:
-    """Do the same for a text whose characters have a column each: it may be very long."""
+    """Yield the cuts of a text whose characters have a column each; it may be very long."""
     start = 0
     while start + columns < len(text):
         end = start + columns

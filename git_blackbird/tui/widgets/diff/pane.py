@@ -1,4 +1,4 @@
-"""A diff with its search and what is said about its keys: the one way to show diffs."""
+"""A diff with its search and remarks on its keys; every diff is shown by it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
-from git_blackbird.tui.widgets.diff.rows import DiffLook
+from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
@@ -37,9 +37,9 @@ _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
 
 class Caption(NamedTuple):
-    """What stands above a diff, what stands there instead of one without files.
+    """The line above a diff, and the text that is shown for one without files.
 
-    ``no_notes`` is said where no line has a comment or a finding.
+    ``no_notes`` is the remark if no line has a comment or a finding.
     """
 
     text: str = ""
@@ -80,12 +80,12 @@ class DiffPane(Vertical):
             self.pane = pane
             self.comment = comment
 
-    def __init__(self, *, id: str, look: DiffLook | None = None) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str, options: DiffOptions | None = None) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
-        self._view = DiffView(look)
+        self._view = DiffView(options)
         self._pair: Trees | None = None
         self._file: FilePatch | None = None
         self._caption = PLAIN
@@ -144,7 +144,7 @@ class DiffPane(Vertical):
         """Show no diff, and why."""
         self._pair, self._is_read = pair, False
         self._view.show(Patch(""))
-        self._tell("")
+        self._show_remark("")
         self._show_above(text)
 
     def annotate(
@@ -189,7 +189,7 @@ class DiffPane(Vertical):
         """Ask the screen for the text of a comment."""
         wanted = comment_on(self._view.patch, event.first, event.last)
         if wanted is None or self._comments is None:
-            self._tell("there is no line of a file to comment here")
+            self._show_remark("there is no line of a file to comment here")
             return
         places = [wanted.place]
         if event.first == event.last:
@@ -221,7 +221,7 @@ class DiffPane(Vertical):
         self._view.search("")
         self._view.show(patch)
         self._show_notes()
-        self._tell("")
+        self._show_remark("")
         self._is_read = True
         self._show_caption()
 
@@ -239,22 +239,22 @@ class DiffPane(Vertical):
             self._file = self.file
             self.post_message(self.FileChanged(self, self._file))
 
-    def on_diff_view_told(self, event: DiffView.Told) -> None:
-        self._tell(event.text)
+    def on_diff_view_key_remark(self, event: DiffView.KeyRemark) -> None:
+        self._show_remark(event.text)
 
     def on_key(self, event: events.Key) -> None:
         """Drop what was said about the key before."""
         del event
-        self.end_note()
+        self.clear_remark()
 
     def on_click(self) -> None:
-        self.end_note()
+        self.clear_remark()
 
-    def end_note(self) -> None:
-        """Say no more what was said about a key, which may be untrue from now on."""
-        self._tell("")
+    def clear_remark(self) -> None:
+        """Clear the remark on a key, which may be untrue from now on."""
+        self._show_remark("")
 
-    def _tell(self, text: str) -> None:
+    def _show_remark(self, text: str) -> None:
         note = self.query_one(".diff-note", Static)
         note.update(clean_line(text))
         note.display = bool(text)
@@ -264,7 +264,7 @@ class DiffPane(Vertical):
         return self.query_one(".diff-search", Input)
 
     def action_search(self) -> None:
-        self._tell("")
+        self._show_remark("")
         self._input.display = True
         # At once: the next key belongs to it.
         self.screen.set_focus(self._input)
@@ -284,7 +284,7 @@ class DiffPane(Vertical):
             return
         self._view.search("")
         self._close_search()
-        self._tell("")
+        self._show_remark("")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search; the field is closed, and what was typed is kept for the next time."""

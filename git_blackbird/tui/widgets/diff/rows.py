@@ -29,8 +29,8 @@ _CURSOR = ">"
 
 
 @dataclass
-class DiffLook:
-    """How diffs are shown: a choice that holds for the next one as well."""
+class DiffOptions:
+    """The way in which diffs are shown; it holds for the next one as well."""
 
     is_wrapped: bool = False
     wants_split: bool = False
@@ -47,17 +47,17 @@ class DiffRows(ScrollView, can_focus=True):
     class Moved(Message):
         """The cursor is on another line, or another patch is shown."""
 
-    def __init__(self, look: DiffLook | None = None) -> None:
+    def __init__(self, options: DiffOptions | None = None) -> None:
         super().__init__()
-        self.look = DiffLook() if look is None else look
+        self.options = DiffOptions() if options is None else options
         self.cursor = 0
         self.needle = ""
         self._is_scrolling = False
         self._is_coloring = False
         self._view: list[tuple[int, Strip]] | None = None
-        self._use(Patch(""))
+        self._set_patch(Patch(""))
 
-    def _use(self, patch: Patch) -> None:
+    def _set_patch(self, patch: Patch) -> None:
         self.patch = patch
         self.folded: frozenset[int] = frozenset()
         self.rows = Layout(patch)
@@ -82,7 +82,7 @@ class DiffRows(ScrollView, can_focus=True):
 
     def show(self, patch: Patch) -> None:
         """Show a patch from its beginning."""
-        self._use(patch)
+        self._set_patch(patch)
         self.cursor = 0
         self.lay_out()
         self.scroll_to_row(0)
@@ -102,12 +102,12 @@ class DiffRows(ScrollView, can_focus=True):
     @property
     def is_wrapped(self) -> bool:
         """Whether long lines are wrapped."""
-        return self.look.is_wrapped
+        return self.options.is_wrapped
 
     @property
     def is_split(self) -> bool:
         """Whether old and new lines stand side by side."""
-        return self.look.wants_split and self.app.size.width >= LEAST_SPLIT_COLUMNS
+        return self.options.wants_split and self.app.size.width >= LEAST_SPLIT_COLUMNS
 
     @property
     def top(self) -> int:
@@ -199,7 +199,7 @@ class DiffRows(ScrollView, can_focus=True):
             self.scroll_to_row(top, hidden)
 
     def _show_first(self, row: int, *, is_header: bool) -> None:
-        """Show a row as the first one; one that is no header is the first below that."""
+        """Show a row at the top; a row that is no header comes first below its header."""
         if is_header:
             self.scroll_to_row(row)
         else:
@@ -220,17 +220,17 @@ class DiffRows(ScrollView, can_focus=True):
 
     def is_end_in_view(self, row: int) -> bool:
         """Whether a row is shown up to its last strip."""
-        shown = sum(number == row for number, _ in self._shown())
+        shown = sum(number == row for number, _ in self._visible_strips())
         hidden = self._hidden if row == self.top else 0
         return shown + hidden >= self.height_of(row)
 
-    def _shown(self) -> list[tuple[int, Strip]]:
+    def _visible_strips(self) -> list[tuple[int, Strip]]:
         if self._view is None:
-            self._view = self._in_view()
+            self._view = self._read_visible_strips()
             self._color()
         return self._view
 
-    def _in_view(self) -> list[tuple[int, Strip]]:
+    def _read_visible_strips(self) -> list[tuple[int, Strip]]:
         """Return the strips in view, each with its row."""
         shown: list[tuple[int, Strip]] = []
         if not len(self.rows):
@@ -259,13 +259,13 @@ class DiffRows(ScrollView, can_focus=True):
 
     def shift(self, columns: int) -> None:
         """Scroll the texts sideways, as far as one in view goes on."""
-        rows = [self.rows[row] for row in {row for row, _ in self._shown()}]
+        rows = [self.rows[row] for row in {row for row, _ in self._visible_strips()}]
         rest = max((self._painter.columns_beyond(row, self.frame) for row in rows), default=0)
         self.left = max(0, min(self.left + columns, self.left + max(0, rest) if columns > 0 else self.left))
         self.repaint()
 
     def render_line(self, y: int) -> Strip:
-        shown = self._shown()
+        shown = self._visible_strips()
         width = self.size.width
         if y >= len(shown):
             return Strip.blank(width, self.rich_style)
@@ -306,13 +306,13 @@ class DiffRows(ScrollView, can_focus=True):
 
     def row_at(self, y: int) -> int | None:
         """Return the row that is shown in a line of the screen."""
-        shown = self._shown()
+        shown = self._visible_strips()
         return shown[y][0] if y < len(shown) else None
 
     @property
     def is_colored(self) -> bool:
         """Whether all that is in view has its colours."""
-        return bool(self._shown()) and not self._colors.is_wanted and not self._is_coloring
+        return bool(self._visible_strips()) and not self._colors.is_wanted and not self._is_coloring
 
     def _color(self) -> None:
         """Find the colours of what is in view in a thread: reading a lexer takes a while."""

@@ -9,7 +9,7 @@ from textual.message import Message
 
 from git_blackbird.messages.patch.layout import RowKind
 from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED
-from git_blackbird.tui.widgets.diff.painter import found_at
+from git_blackbird.tui.widgets.diff.painter import find_matches
 from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 
 _SHIFT_COLUMNS = 8
@@ -50,8 +50,8 @@ class DiffView(DiffRows):
         Binding("backspace,shift+f3", "match(-1)", "Previous match", show=False),
     ]
 
-    class Told(Message):
-        """Something is to be said about a key."""
+    class KeyRemark(Message):
+        """A remark on a key is to be shown."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -162,7 +162,7 @@ class DiffView(DiffRows):
         here = self.patch.files[row.file].body - 1 if row.kind is RowKind.FILE and direction > 0 else row.line
         hunk = self.patch.hunk_after(here) if direction > 0 else self.patch.hunk_before(here)
         if hunk is None:
-            self._tell("the last hunk" if direction > 0 else "the first hunk")
+            self._remark("the last hunk" if direction > 0 else "the first hunk")
         else:
             self.go_to(hunk.start, at_top=True)
 
@@ -176,7 +176,7 @@ class DiffView(DiffRows):
         if 0 <= index < len(self.patch.files):
             self.go_to(self.patch.files[index].start, at_top=True)
         else:
-            self._tell("the last file" if direction > 0 else "the first file")
+            self._remark("the last file" if direction > 0 else "the first file")
 
     def action_fold(self) -> None:
         """Fold or unfold the file under the cursor."""
@@ -194,17 +194,17 @@ class DiffView(DiffRows):
         self.lay_out()
 
     def action_wrap(self) -> None:
-        self.look.is_wrapped = not self.is_wrapped
+        self.options.is_wrapped = not self.is_wrapped
         self.left = 0
         self.lay_out()
-        self._tell("long lines are wrapped" if self.is_wrapped else "long lines scroll with left and right")
+        self._remark("long lines are wrapped" if self.is_wrapped else "long lines scroll with left and right")
 
     def action_split(self) -> None:
         columns = self.app.size.width
-        if not self.look.wants_split and columns < LEAST_SPLIT_COLUMNS:
-            self._tell(f"side by side needs {LEAST_SPLIT_COLUMNS} columns; this terminal has {columns}")
+        if not self.options.wants_split and columns < LEAST_SPLIT_COLUMNS:
+            self._remark(f"side by side needs {LEAST_SPLIT_COLUMNS} columns; this terminal has {columns}")
             return
-        self.look.wants_split = not self.look.wants_split
+        self.options.wants_split = not self.options.wants_split
         self.lay_out()
 
     def search(self, needle: str) -> None:
@@ -220,17 +220,17 @@ class DiffView(DiffRows):
     def _lines_with(self, needle: str) -> list[int]:
         """Return the lines that have a text, with the headers of files whose names have it."""
         lines = self.patch.lines
-        named = [file.start for file in self.patch.files if found_at(file.path, needle)]
+        named = [file.start for file in self.patch.files if find_matches(file.path, needle)]
         if needle == needle.lower():
             found = [index for index, line in enumerate(lines) if needle in line.lower()]
         else:
             found = [index for index, line in enumerate(lines) if needle in line]
-        inside = [line for line in found if self._is_in_hunk(line) and found_at(lines[line][1:], needle)]
+        inside = [line for line in found if self._is_in_hunk(line) and find_matches(lines[line][1:], needle)]
         return sorted([*named, *inside])
 
     @property
-    def _places_of_matches(self) -> str:
-        """How many of the matches are where."""
+    def _match_counts(self) -> str:
+        """Count the matches in added, removed and unchanged lines, and in file names."""
         places = Counter(_PLACES.get(self.patch.marks[line], _IN_NAMES) for line in self.matches)
         return ", ".join(
             f"{places[place]} {place}" for place in (*_PLACES.values(), _IN_NAMES) if places[place]
@@ -253,15 +253,15 @@ class DiffView(DiffRows):
     def _go_to_match(self, line: int | None) -> None:
         """Go to a match; None stands for the first of all."""
         if not self.matches:
-            self._tell(f"no line and no file name has {self.needle}")
+            self._remark(f"no line and no file name has {self.needle}")
             return
         line = self.matches[0] if line is None else line
-        self._go_among(line)
+        self._go_to_with_context(line)
         place = f"match {self.matches.index(line) + 1} of {len(self.matches)}"
-        self._tell(f"{place} ({self._places_of_matches}): {self.needle}")
+        self._remark(f"{place} ({self._match_counts}): {self.needle}")
 
-    def _go_among(self, line: int) -> None:
-        """Go to a line, and show what is around it as well."""
+    def _go_to_with_context(self, line: int) -> None:
+        """Go to a line, and show the lines around it as well."""
         self.go_to(line)
         self.scroll_to_row(self.cursor - self.size.height // 3)
         self.keep_in_view()
@@ -270,23 +270,23 @@ class DiffView(DiffRows):
         """Go to the next line with a comment or a finding under it, or the one before."""
         lines, row = sorted({note.line for note in self.notes}), self.row
         if row is None or not lines:
-            self._tell(self.no_notes)
+            self._remark(self.no_notes)
             return
         further = [line for line in lines if (line - row.line) * direction > 0]
         if not further:
-            self._tell(_no_further(direction, is_on_one=row.line in lines))
+            self._remark(_no_further(direction, is_on_one=row.line in lines))
             return
         line = further[0 if direction > 0 else -1]
-        self._go_among(line)
-        self._tell(f"commented line {lines.index(line) + 1} of {len(lines)}")
+        self._go_to_with_context(line)
+        self._remark(f"commented line {lines.index(line) + 1} of {len(lines)}")
 
     def on_click(self, event: events.Click) -> None:
         row = self.row_at(event.y)
         if row is not None:
             self.move_to(row)
 
-    def _tell(self, text: str) -> None:
-        self.post_message(self.Told(text))
+    def _remark(self, text: str) -> None:
+        self.post_message(self.KeyRemark(text))
 
 
 def _no_further(direction: int, *, is_on_one: bool) -> str:
