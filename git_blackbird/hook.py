@@ -54,7 +54,7 @@ def _run_git(*args: str) -> str:
     if status != 0:
         raise ChildProcessError(f"git {args[0]} failed")
     if output and not output.endswith(b"\n"):
-        raise ChildProcessError(f"git {args[0]} printed what cannot be read")
+        raise ChildProcessError(f"git {args[0]} printed output that cannot be read")
     return output.decode(errors="replace")
 
 

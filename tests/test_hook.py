@@ -231,4 +231,4 @@ def test_a_commit_of_which_git_says_half_is_left_for_later(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     said = call(planned, oid=oid)
     assert said.startswith("git-blackbird: the commit is not recorded yet: ")
-    assert "git log printed what cannot be read" in said
+    assert "git log printed output that cannot be read" in said

@@ -137,7 +137,8 @@ class Cluster:
             pinned = None if resumed is None else resumed.worker
             if resumed is not None and resumed.id in self.connection.runs:
                 raise AgentUnavailableError(
-                    f"run {resumed.id} of {start.run.task_id} still goes on on worker {pinned}", hint=EXECUTE
+                    f"run {resumed.id} of {start.run.task_id} is still at work on worker {pinned}",
+                    hint=EXECUTE,
                 )
             names = {worker.name for worker in self.connection.workers}
             if resumed is not None and resumed.worker is not None and resumed.worker not in names:

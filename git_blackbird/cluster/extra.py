@@ -32,6 +32,6 @@ def require_tls_files(address: str, role: Literal["client", "worker"]) -> None:
         path = dask.config.get(key, None)
         if path and not Path(path).is_file():
             raise UnusableError(
-                f"{path} is not there, which is {key} in Dask's configuration",
+                f"{key} in Dask's configuration names {path}, which does not exist",
                 hint="a relative path begins at the folder where a command runs: write the whole one",
             )

@@ -212,7 +212,8 @@ class _Follower:
             return False
         if await self._is_worker_unreachable():
             return False
-        self._inform(f"{remote.run.task_id}: no worker has it; it is ordered again")
+        run = remote.run
+        self._inform(f"no worker has run {run.id} of {run.task_id}; it is submitted again")
         self._missing_since = None
         self._submit(self._order)
         return True

@@ -74,7 +74,7 @@ def _verified(workspace: Workspace, run: Run, ref: str) -> str:
     tree, (commit, *_) = commit_parts(workspace.repo, ref)
     signed, key = _ReceivedTree(workspace, tree).read(SIGNATURE), load_key(workspace.paths, run.id)
     if key is None:
-        raise UnreadableEndError("the key of the run is not here")
+        raise UnreadableEndError("this repository has no key for the run")
     if not hmac.compare_digest(signed, signature(key.key, run.id, key.base, commit).encode()):
         raise UnreadableEndError("it is not signed by the worker that has the run")
     return commit

@@ -89,7 +89,7 @@ async def _take_up(
     ui.notify(replace(started_event(child.begin, child), is_taken_up=True))
     ended = await follow_agent(context, child.begin, child, force_stop)
     if _is_at_work_there(ended, child):
-        warn(ui, f"{run.task_id}: run {run.id} goes on there; the next call takes it up", run.task_id)
+        warn(ui, f"{run.task_id}: run {run.id} goes on on its worker; the next call takes it up", run.task_id)
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.with_own(Own(process=child.process))

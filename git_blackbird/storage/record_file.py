@@ -32,9 +32,9 @@ def parse_record(name: str, task_id: TaskId, data: bytes) -> Run:
     """Read the content of a file of that name. Raises ValueError where it is no record of this task."""
     run = load_part(Run, data)
     if run.task_id != task_id:
-        raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
+        raise ValueError(f"it is a record of task {run.task_id!r} in the folder of {task_id!r}")
     if name != f"{run.id}{ENDING}":
-        raise ValueError(f"it is of run {run.id!r}, but has another name")
+        raise ValueError(f"it is the record of run {run.id!r} under another name")
     return run
 
 

@@ -335,7 +335,7 @@ class BlackbirdApp(GracefulShutdown):
             first, *more = text.splitlines()
             self.notify(f"copied: {first[:60]}" + (f" and {len(more)} lines" if more else ""))
         else:
-            self.notify("there is nothing to copy here; tab goes to what there is", severity="warning")
+            self.notify("nothing here can be copied; tab goes to a text that can", severity="warning")
 
     async def action_help(self) -> None:
         await self.commands.help(self.current)

@@ -295,7 +295,7 @@ def test_what_is_cut_short_is_refused_or_makes_no_difference(
     [b"", b"1", b"x\n", b"1\n2\n", b"\xff\n", b"\0", b"a" * 39 + b"\n", b"a" * 40, b"a" * 40 + b"\nb"],
 )
 def test_what_is_no_object_id_is_refused_with_the_name_of_the_command(out: bytes) -> None:
-    with pytest.raises(UnusableError, match=r"^git write-tree printed what cannot be read$") as caught:
+    with pytest.raises(UnusableError, match=r"^git write-tree printed output that cannot be read$") as caught:
         Completed(0, out, b"", verb="write-tree").oid()
     assert caught.value.hint
 

@@ -236,8 +236,11 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
         (b"{}", "id: is missing"),
         (b"[" * 9999, "nested too deeply"),
         (json.dumps(GO_RECORD | {"status": "odd"}).encode(), None),
-        (json.dumps(GO_RECORD | {"taskId": "t2"}).encode(), "it is of task 't2', but lies with 't1'"),
-        (json.dumps(GO_RECORD).encode(), f"it is of run '{GO_ID}', but has another name"),
+        (
+            json.dumps(GO_RECORD | {"taskId": "t2"}).encode(),
+            "it is a record of task 't2' in the folder of 't1'",
+        ),
+        (json.dumps(GO_RECORD).encode(), f"it is the record of run '{GO_ID}' under another name"),
         (
             json.dumps(GO_RECORD | {"id": "../../x"}).encode(),
             """id: is "../../x", not a run id (letters, digits, '_' and '-', at most 64)""",

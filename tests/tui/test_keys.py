@@ -198,7 +198,7 @@ def test_y_copies_what_has_the_focus(planned: Path, monkeypatch: pytest.MonkeyPa
         await opened(app, pilot, "d", CheckpointScreen)
         await see(app, pilot, "of 1 read")
         await pilot.press("y")
-        await see(app, pilot, "there is nothing to copy here; tab goes to what there is")
+        await see(app, pilot, "nothing here can be copied; tab goes to a text that can")
         await pilot.press("shift+tab", "y")
         assert "y Copy the overview" in await lines_of_help(app, pilot)
         await pilot.press("v", "n", "down", "y")

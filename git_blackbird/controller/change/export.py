@@ -184,5 +184,5 @@ def _find_run(workspace: Workspace, run_id: str) -> Run:
     require_usable(task_id, history)
     run = history.find(RunId(places[0].stem))
     if run is None:
-        raise RequestError(f"run {shell_word(places[0].stem)} of {task_id} counts for nothing")
+        raise RequestError(f"run {shell_word(places[0].stem)} of {task_id} does not count")
     return run

@@ -54,7 +54,7 @@ class Completed(NamedTuple):
         try:
             return parse(self.out)
         except (ValueError, LookupError, StopIteration) as error:
-            raise UnusableError(f"git {self.verb} printed what cannot be read", hint=_HINT) from error
+            raise UnusableError(f"git {self.verb} printed output that cannot be read", hint=_HINT) from error
 
 
 def _whole(out: bytes, end: bytes) -> bytes:
