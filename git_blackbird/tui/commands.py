@@ -6,6 +6,7 @@ from itertools import chain
 
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.undo.undo import begin_undo, undo_task
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import (
@@ -22,6 +23,7 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
@@ -40,7 +42,7 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.actions import help_lines, screen_help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, ConfirmModal, HelpScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
@@ -104,8 +106,10 @@ class Commands:
         waiting = self._waiting_run(task)
         if waiting is None:
             return True
-        items = [ChoiceItem(False, "Leave it"), ChoiceItem(True, f"{action}: that run is superseded")]
-        return await self._app.ask(ChoiceModal[bool](f"{clean_line(task.id)}: {waiting}", items)) is True
+        step = Confirm(
+            (), f"{clean_line(task.id)}: {waiting}", f"{action}: that run is superseded", "Leave it"
+        )
+        return await self._app.ask(ConfirmModal(step)) is True
 
     def _waiting_run(self, task: Task) -> str | None:
         """Return what a run of the task waits for; None if no run waits."""
@@ -158,6 +162,8 @@ class Commands:
             text, moved = render_decided(recorded.decided), moved_lines(recorded.moved)
             lines = (text, *recorded.remarks, *recorded.warnings, *moved, *undo_lines(recorded.undo))
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
+        if decision.undoes:
+            await self._take_back(workspace, run.task_id)
         if not app.can_execute or app.is_commit_interrupted:
             # A command that runs agents carries on by itself.
             return
@@ -165,6 +171,15 @@ class Commands:
             self.execute()
         elif recorded.run.decision_state is DecisionState.CHANGES_REQUESTED:
             self._resume(run.task_id)
+
+    async def _take_back(self, workspace: Workspace, task_id: TaskId) -> None:
+        """Take back a rejected change; a command that runs agents does it by itself."""
+        await asyncio.to_thread(begin_undo, workspace, task_id)
+        if self._app.can_execute:
+            result = await asyncio.to_thread(undo_task, workspace, task_id)
+            remarks = tuple(result.remarks)
+            lines = (f"the change of {task_id} is taken back", *remarks)
+            self._app.log_and_notify("\n".join(lines), is_good=result.is_whole and not remarks)
 
     async def send_message(self, task: Task) -> None:
         """Ask for a message and resume a task's session with it; it stays a draft until a run records it."""

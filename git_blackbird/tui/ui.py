@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.display.events import AGREE, REFUSE, render_ask, render_rights
+from git_blackbird.messages.display.dialogue import confirm_rights
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
@@ -15,9 +15,8 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.questions import QuestionScreen
-from git_blackbird.tui.widgets.choices import ChoiceItem
 
 T = TypeVar("T")
 
@@ -52,9 +51,7 @@ class TuiUI:
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask, with the cursor on the answer that starts nothing."""
         await self._announce("a question before agents start")
-        items = [ChoiceItem(False, REFUSE), ChoiceItem(True, AGREE)]
-        title = "\n".join((*render_rights(question), render_ask(question)))
-        return await self._app.ask(ChoiceModal[bool](title, items)) is True
+        return await self._app.ask(ConfirmModal(confirm_rights(question))) is True
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Show the checkpoint and ask for one of its choices."""

@@ -81,7 +81,7 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
         "x.txt: bad style\n"
         "hint: resolve that and approve again; what HEAD already has is not committed again\n"
         "hint: or commit by hand, and approve without a commit: "
-        "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
+        "git blackbird decide a --approve --no-commit\n"
         "hint: or have the agent fix it: git blackbird decide a --request-changes"
         "    # sends what the hook printed\n"
     )
@@ -236,14 +236,8 @@ def test_the_way_out_that_is_named_works(gated: Path) -> None:
     run(gated, "execute", "--no-input")
     write(gated, {"x.txt": "mine\n"})
     assert run(gated, "decide", "a", "--approve").returncode == 1
-    git(
-        gated,
-        "config",
-        "alias.bb",
-        f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird",
-    )
-    said = git(gated, "-c", "blackbird.execution.commit=never", "bb", "decide", "a", "--approve")
-    assert said == "approved a\n  the worktree differs from the change in x.txt"
+    approved = run(gated, "decide", "a", "--approve", "--no-commit")
+    assert approved.stdout == "approved a\n  the worktree differs from the change in x.txt\n"
     assert git(gated, "log", "--format=%s") == "a commit"
 
 
@@ -286,7 +280,7 @@ def test_later_edits_are_set_aside_and_brought_back_by_the_commands_that_are_nam
         *(f"hint:   {command}" for command in commands),
         (
             "hint: or commit by hand, and approve without a commit: "
-            "git -c blackbird.execution.commit=never blackbird decide a --approve"
+            "git blackbird decide a --approve --no-commit"
         ),
     ]
     alias = f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird"

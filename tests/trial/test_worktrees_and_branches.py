@@ -168,11 +168,11 @@ def test_the_prompt_asks_first(trial: Trial) -> None:
     with Terminal(trial.repo, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type("2", ENTER)
-        terminal.wait_for("Approve on this branch?")
+        terminal.wait_for("Approve on this branch anyway?")
         terminal.type("1", ENTER)
         terminal.wait_for_list(times=2)
         terminal.type("2", ENTER)
-        terminal.wait_for("Approve on this branch?", times=2)
+        terminal.wait_for("Approve on this branch anyway?", times=2)
         terminal.type("2", ENTER)
         assert terminal.end() == 0
     assert trial.records("a")[0]["decision_state"] == "approved_quit"

@@ -130,7 +130,8 @@ def _digit(checkpoint: Checkpoint, reply: Reply) -> str:
 
 def _is_said_by(choice: Choice, reply: Reply) -> bool:
     if isinstance(reply, Decision):
-        return STATE_OF.get(choice) is reply.state
+        said = STATE_OF.get(choice), choice is Choice.REJECT_AND_UNDO, choice is Choice.ACCEPT_WITHOUT_COMMIT
+        return said == (reply.state, reply.undoes, reply.without_commit)
     return choice is (Choice.RETRY if isinstance(reply, Retry) else Choice.REVIEW_AGAIN)
 
 

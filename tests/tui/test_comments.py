@@ -131,11 +131,11 @@ async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
     await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen) and app.screen is not before)
 
 
-def test_comments_are_dropped_only_by_a_second_enter(planned: Path) -> None:
+def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))
     execute(planned)
-    warning = "1 comment is not sent: enter again drops it; 3 sends it"
+    warning = "Careful: 1 comment is not sent; 3 sends it."
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await at_diff(app, pilot)
@@ -143,19 +143,16 @@ def test_comments_are_dropped_only_by_a_second_enter(planned: Path) -> None:
         await write_comment(app, pilot, "a digit")
         for choice in ("1", "4"):
             await pilot.press(choice, "enter")
-            await see(app, pilot, warning)
-            assert isinstance(app.screen, CheckpointScreen)
-            # Another key takes it back.
-            await pilot.press("left" if choice == "4" else "right")
-            await wait_for(pilot, lambda: warning not in screen_text(app))
+            await see(app, pilot, warning, "1. Go back", "2. Drop it")
+            # Enter alone goes back.
+            await pilot.press("enter")
+            await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         await pilot.press("escape", "4", "enter")
-        await see(
-            app, pilot, "a change request and 1 comment are not sent: enter again drops them; 3 sends them"
-        )
+        await see(app, pilot, "a change request and 1 comment are not sent; 3", "2. Drop them")
         assert status(planned, "alpha") is Status.WAITING_USER
-        await pilot.press("enter")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
 
     drive(planned, session, (100, 40))
@@ -173,9 +170,8 @@ def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
         await pilot.click(ChoiceRow, offset=(2, 0))
-        await see(app, pilot, "1 comment is not sent")
-        assert isinstance(app.screen, CheckpointScreen)
-        await pilot.click(ChoiceRow, offset=(2, 0))
+        await see(app, pilot, "1 comment is not sent", "Drop it?")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (100, 40))

@@ -244,6 +244,45 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.REJECTED]
 
 
+@pytest.mark.parametrize("key", ["d", "e"])
+def test_what_is_rejected_is_taken_back(planned: Path, key: str) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press(key)
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await see(app, pilot, "9. Reject and take back")
+        await pilot.press("9", "enter")
+        await wait_for(pilot, lambda: is_over(app) and not (planned / "a.txt").exists())
+        await pilot.press("2")
+        await see(app, pilot, "Rejected alpha.", "the change of alpha is taken back")
+
+    drive(planned, session, (140, 40))
+    assert states(planned, "alpha") == [DecisionState.REJECTED]
+    assert not (planned / "a.txt").exists()
+
+
+def test_what_landed_is_accepted_without_its_commit(planned: Path) -> None:
+    configure(planned, execution__commit="approved")
+    put_plan(planned, leaf("alpha", PROMPT))
+    hook = planned / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho no; exit 1\n")
+    hook.chmod(0o755)
+    configure(planned, execution__worktrees="true")
+    execute(planned, Person([APPROVE]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await see(app, pilot, "(choose)", "1. Commit again", "0. Accept without a commit")
+        await pilot.press("0", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (140, 40))
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+    assert (planned / "a.txt").read_text() == "one\n"
+
+
 def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     execute(planned)
     git(planned, "switch", "-q", "-c", "side")

@@ -40,7 +40,7 @@ def test_a_change_is_reviewed_by_line(
     tmux.wait_for("ACTION REQUIRED  your decision on alpha", "0 of 2 read", "1. Approve and continue")
     tmux.press("]", "m")
     # The cursor has gone on to the next file.
-    tmux.wait_for("1 of 2 read", "file 2 of 2", "✓ A a.txt", "1 + one")
+    tmux.wait_for("1 of 2 read", "file 2 of 2", "✓ A a.txt", "b.txt  +1 -0  added")
     tmux.press("Tab", "Tab", "[", "Down", "Down")
     tmux.wait_for("file 1 of 2", "c comments, v range")
     tmux.press("c")
@@ -51,7 +51,7 @@ def test_a_change_is_reviewed_by_line(
     tmux.wait_for("What should change?", "a.txt:1", "Why not three?")
     tmux.press("C-s")
     tmux.wait_for("ACTION REQUIRED", "round 2", "8. View changes since", "enter chooses")
-    tmux.press("i")
+    tmux.press("i", "+")
     tmux.wait_for("1 + three", without="b.txt  +1")
     tmux.press("2", "Enter")
     tmux.wait_for("] 1/2 · ", without="ACTION REQUIRED")

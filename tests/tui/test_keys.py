@@ -101,12 +101,12 @@ def test_a_key_without_a_meaning_at_a_decision_says_so_wherever_the_focus_is(pla
         await see(app, pilot, "of 1 read")
         for key in "czwsgZ":
             await is_said(key, f"{key} works in the diff: v goes there")
-        for key in "xX9":
+        for key in "xX0":
             await is_said(key, NO_KEY)
         await pilot.press("tab")
         await is_said("c", "c works in the diff: v goes there")
         await pilot.press("v")
-        for key in "xuX<>9":
+        for key in "xuX<>0":
             await is_said(key, NO_KEY)
 
     drive(planned, session, (100, 30))
@@ -256,12 +256,13 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         at_choices = await lines_of_help(app, pilot)
         assert at_choices[:2] == ["esc q Leave the decision open", "? Keys"]
         begin = at_choices.index("1 Approve and continue")
-        assert at_choices[begin : begin + 6] == [
+        assert at_choices[begin : begin + 7] == [
             "1 Approve and continue",
             "2 Approve and stop",
             "3 Request changes",
             "4 Reject changes",
             "5 View full diff",
+            "9 Reject and take back",
             "\u2190 \u2191 Choice before",
         ]
         assert "v Go to the diff" in at_choices
@@ -288,8 +289,8 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
         forth, back = ("down", "j", "right", "5"), ("up", "k", "left", "1")
         await moves(pilot, lambda: choices.cursor, forth, back)
         # Beyond the last there is no way round to an approval; the line that chooses nothing is the first.
-        await pilot.press("5", "right", "down", "j")
-        assert choices.cursor == 5
+        await pilot.press("9", "right", "down", "j")
+        assert choices.cursor == 6
         await scrolls(pilot, said)
         await pilot.press("v")
         await wait_for(pilot, lambda: "added" in screen_text(app))

@@ -27,7 +27,8 @@ from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.controller.change.undo import has_anything_to_undo, undo_task
+from git_blackbird.controller.change.undo.selection import has_anything_to_undo
+from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
@@ -231,6 +232,7 @@ def decide(
     *,
     any_branch: bool,
     undo: bool,
+    no_commit: bool,
     only: tuple[str, ...],
     run_id: str | None,
     message: str | None,
@@ -249,6 +251,8 @@ def decide(
         raise UsageError("--any-branch goes with --approve")
     if only and states[0] is not DecisionState.APPROVED_CONTINUE:
         raise UsageError("--files goes with --approve")
+    if no_commit and states[0] is not DecisionState.APPROVED_CONTINUE:
+        raise UsageError("--no-commit goes with --approve")
     if undo and states[0] is not DecisionState.REJECTED:
         raise UsageError("--undo goes with --reject")
     workspace = call.workspace
@@ -266,6 +270,7 @@ def decide(
         branch_confirmed=any_branch,
         only=tuple(_below_top(workspace, path) for path in only),
         undoes=undo,
+        without_commit=no_commit,
     )
     recorded = record_decision(workspace, task_id, decision, run)
     if not undo:

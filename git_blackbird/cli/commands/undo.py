@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.change.undo import UndoResult, redo_task, undo_task
+from git_blackbird.controller.change.undo.result import UndoResult
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.format import counted, render_path
 from git_blackbird.model.base.next_steps import task_command

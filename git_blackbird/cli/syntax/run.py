@@ -121,6 +121,7 @@ decide = CommandSpec(
     flag("Send the text of -m, -F or -e to the session.", "--request-changes"),
     flag("Fail the task; files stay as they are.", "--reject"),
     flag("With --reject: take the change back, as `git blackbird undo` does.", "--undo"),
+    flag("With --approve: make no commit, whatever execution.commit says.", "--no-commit"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),
     Option(
         ["--files", "only"],

@@ -15,14 +15,24 @@ from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.dialogue import (
+    Confirm,
+    Say,
+    ShowDiff,
+    Step,
+    Unsent,
+    WriteRequest,
+    next_step,
+    no_diff_text,
+)
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
-from git_blackbird.model.change.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
+from git_blackbird.model.base.sanitize import StreamSanitizer
+from git_blackbird.model.change.decision import Choice, Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import Progress, RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunType
+from git_blackbird.model.run.states import RunType
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress
@@ -264,42 +274,51 @@ class AskingUI(BaseUI):
         """Ask for one of the choices that are possible."""
         raise NotImplementedError
 
-    async def _request(self, checkpoint: Checkpoint) -> str | None:
+    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
         """Ask for a change request; None goes back to the choices."""
         raise NotImplementedError
 
-    async def _confirms_branch(self) -> bool:
-        """Ask whether to approve on another branch than the run's."""
+    async def _confirms(self, step: Confirm) -> bool:
+        """Ask what its remarks, which are shown, are about."""
         raise NotImplementedError
 
     async def _show_diff(self, pair: Trees) -> None:
         """Show a diff. Raises BlackbirdError."""
         raise NotImplementedError
 
+    def _unsent(self, run: Run) -> Unsent:
+        """Return what was written about the change of a run and is not sent."""
+        return self._drafts.unsent(run)
+
     async def _decide(self, checkpoint: Checkpoint) -> Reply:
         """Take one step after another until something is decided."""
-        other_branch = checkpoint.other_branch
         while True:
             choice = await self._choose(checkpoint)
-            if choice in VIEWS:
-                await self._view(checkpoint.pair_of(choice))
-            elif choice is Choice.REQUEST_CHANGES:
-                request = await self._request(checkpoint)
-                if request is not None:
-                    return Decision(DecisionState.CHANGES_REQUESTED, request)
-            elif choice in APPROVES and other_branch is not None:
-                self._print(f"Careful: {other_branch.text}.")
-                if await self._confirms_branch():
-                    return reply_of(choice, branch_confirmed=True)
-            else:
-                return reply_of(choice, branch_confirmed=other_branch is not None)
+            step = next_step(checkpoint, choice, self._unsent(checkpoint.run))
+            if (reply := await self._take(checkpoint, step)) is not None:
+                return reply
 
-    async def _view(self, pair: Trees | None) -> None:
-        try:
-            if pair is not None:
-                await self._show_diff(pair)
-        except BlackbirdError as error:
-            self._print(f"no diff can be shown: {clean_line(error.message)}")
+    async def _take(self, checkpoint: Checkpoint, step: Step) -> Reply | None:
+        """Take a step; None goes back to the choices."""
+        match step:
+            case Say():
+                self._print(step.text)
+            case ShowDiff():
+                try:
+                    await self._show_diff(step.trees)
+                except BlackbirdError as error:
+                    self._print(no_diff_text(error.message))
+            case WriteRequest():
+                self._print(*filter(None, [step.remark]))
+                text = await self._request(checkpoint, step)
+                return None if text is None else step.reply(text)
+            case Confirm():
+                self._print(*step.remarks)
+                if step.then is not None and await self._confirms(step):
+                    return await self._take(checkpoint, step.then)
+            case _:
+                return step
+        return None
 
     def _save(self, draft: Draft, stream: int = STDOUT) -> None:
         """Save a change request that is left; say so on ``stream`` if that is not possible."""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from git_blackbird.cli.ui.base import STDOUT, Writer
 from git_blackbird.messages.display.checkpoint import TITLE, Style, StyledLine, render_checkpoint
+from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -196,10 +197,10 @@ def checkpoint_panel(checkpoint: Checkpoint) -> Panel:
 
 def question_panel(task: Task, question: Question, place: tuple[int, int]) -> Panel:
     """Draw one question; ``place`` is its number and how many there are."""
-    number, count = place
-    title = f"{task.id} asks" + (f" ({number} of {count})" if count > 1 else "")
     head = StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
-    return _panel(title, [head, *map(StyledLine, strip_controls(question.prompt).splitlines())])
+    return _panel(
+        question_title(task.id, place), [head, *map(StyledLine, strip_controls(question.prompt).splitlines())]
+    )
 
 
 def _panel(title: str, lines: Sequence[StyledLine]) -> Panel:

@@ -15,20 +15,26 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
+from git_blackbird.messages.display.dialogue import (
+    Confirm,
+    Unsent,
+    WriteRequest,
+    answers_to,
+    confirm_rights,
+    offers_of,
+)
 from git_blackbird.messages.display.events import (
-    render_ask,
     render_event,
-    render_rights,
     render_step,
     render_verdicts,
 )
-from git_blackbird.messages.incoming.questions import OTHER, parse_answer, take_answer
-from git_blackbird.messages.outgoing.prompts import suggestion_source
+from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
+from git_blackbird.model.change.decision import Choice, Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind, RightsQuestion
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
@@ -184,9 +190,10 @@ class PlainUI(AskingUI):
             return None
         self._input.begin()
         self._asked = ""
-        self._print("", *render_rights(question))
+        step = confirm_rights(question)
+        self._print("", *step.remarks)
         try:
-            return await self._confirms(render_ask(question))
+            return await self._confirms(step)
         except EndOfInput:
             return False
 
@@ -203,13 +210,11 @@ class PlainUI(AskingUI):
             return None
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
-        lines = []
-        for offer in checkpoint.offers():
-            obstacle = clean_line(checkpoint.blocked_reason(offer.choice) or "")
-            lines.append(
-                f"{offer.digit}) {offer.label}" + (f" (not possible: {obstacle})" if obstacle else "")
-            )
-        self._print(*lines)
+        for offer in offers_of(checkpoint):
+            obstacle = clean_line(offer.blocked_reason or "")
+            if offer.choice is not None:
+                why_not = f" (not possible: {obstacle})" if obstacle else ""
+                self._print(f"{offer.digit}) {offer.label}{why_not}")
         for _ in range(_MAX_MISTAKES):
             choice = parse_choice(await self._line("Select option: "), checkpoint.offers())
             if choice is None:
@@ -221,48 +226,50 @@ class PlainUI(AskingUI):
         # A pipe that says the same for ever is nobody.
         raise EndOfInput
 
-    async def _confirms_branch(self) -> bool:
-        return await self._confirms(f"{APPROVE_ANYWAY}?")
+    def _unsent(self, run: Run) -> Unsent:
+        """Return what is not sent; what a pipe answers knows of none."""
+        return super()._unsent(run) if self._input.is_terminal else Unsent()
 
-    async def _confirms(self, question: str) -> bool:
+    async def _confirms(self, step: Confirm) -> bool:
+        return await self._agrees(step.question)
+
+    async def _agrees(self, question: str) -> bool:
         return (await self._line(f"{question} [y/N] ")).strip().casefold() in {"y", "yes"}
 
     async def _show_diff(self, pair: Trees) -> None:
         self._print(strip_controls(full_diff(self._workspace, pair)).rstrip("\n"))
 
-    async def _request(self, checkpoint: Checkpoint) -> str | None:
+    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
         """Read a change request. At a terminal, its lines are kept as a draft."""
         if not self._input.is_terminal:
-            return await self._read_request(checkpoint, None)
-        draft = self._drafts.request(checkpoint.run, checkpoint.suggested_request)
+            return await self._read_request(step, None)
+        draft = self._drafts.request(checkpoint.run, step.suggestion)
         try:
             if draft.text.strip():
                 self._print("You wrote before:", strip_controls(draft.text))
-                if await self._confirms("Send it?"):
+                if await self._agrees("Send it?"):
                     return draft.text
-            return await self._read_request(checkpoint, draft)
+            return await self._read_request(step, draft)
         finally:
             self._save(draft)
 
-    async def _read_request(self, checkpoint: Checkpoint, draft: Draft | None) -> str | None:
+    async def _read_request(self, step: WriteRequest, draft: Draft | None) -> str | None:
         """Read lines up to a blank one; None when they were given up.
 
         Where there is a suggestion, a blank first line takes it as it is.
         """
-        suggestion = checkpoint.suggested_request
-        source = suggestion_source(checkpoint.run, checkpoint.merged)
         for _ in range(_MAX_MISTAKES):
             self._print(f"Change request (end with a blank line, {CANCEL} to go back):")
-            if suggestion is not None:
-                self._print(f"A blank first line asks for {source}.")
+            if step.suggestion is not None:
+                self._print(f"A blank first line asks for {step.source}.")
             lines = await self._lines(draft)
             if lines is None:
                 return None
             if lines:
                 return "\n".join(lines)
-            if suggestion is not None:
-                self._print(f"asked for {source}")
-                return suggestion
+            if step.suggestion is not None:
+                self._print(f"asked for {step.source}")
+                return step.suggestion
             self._print("change request cannot be empty")
         raise EndOfInput
 
@@ -287,9 +294,9 @@ class PlainUI(AskingUI):
 
     async def _answer_one(self, question: Question) -> str:
         self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}")
-        choices = [*map(clean_line, question.options), OTHER] if question.options else []
-        self._print(*(f"{number}) {choice}" for number, choice in enumerate(choices, start=1)))
-        other = str(len(choices)) if choices else None
+        offers = answers_to(question)
+        self._print(*(f"{number}) {offer.label}" for number, offer in enumerate(offers, start=1)))
+        other = str(len(offers)) if offers else None
         for _ in range(_MAX_MISTAKES):
             text = await self._line("Answer: ")
             try:

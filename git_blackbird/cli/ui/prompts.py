@@ -31,8 +31,8 @@ from questionary.prompts.common import InquirerControl
 
 from git_blackbird.cli.ui.base import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
+from git_blackbird.messages.display.dialogue import UNDECIDED
 from git_blackbird.model.base.path_search import MENTION, PathIndex
-from git_blackbird.model.change.decision import UNDECIDED
 
 
 class PathCompleter(Completer):
@@ -242,7 +242,9 @@ def _composing() -> KeyBindings:
 def _is_undecided(question: questionary.Question) -> bool:
     """Whether the cursor of a list is on the line that chooses nothing."""
     lists = question.application.layout.find_all_controls()
-    return any(isinstance(one, InquirerControl) and one.get_pointed_at().title == UNDECIDED for one in lists)
+    return any(
+        isinstance(one, InquirerControl) and one.get_pointed_at().title == UNDECIDED.label for one in lists
+    )
 
 
 def _stay(event: KeyPressEvent) -> None:

@@ -28,22 +28,25 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import page_diff, paths_of
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.dialogue import (
+    Confirm,
+    WriteRequest,
+    answers_to,
+    confirm_rights,
+    offers_of,
+    own_words,
+)
 from git_blackbird.messages.display.events import (
-    AGREE,
-    REFUSE,
-    render_ask,
     render_notice,
-    render_rights,
     render_step,
     render_verdicts,
 )
 from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
-from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.decision import APPROVE_ANYWAY, UNDECIDED, Choice, Reply
+from git_blackbird.model.change.decision import Choice, Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
@@ -203,8 +206,10 @@ class TerminalUI(AskingUI):
             if isinstance(answer, UnfinishedText):
                 raise LeftOpenError
             return answer
-        choices = [questionary.Choice(clean_line(option), option) for option in question.options]
-        choices.append(questionary.Choice(OTHER, UnfinishedText.BACK))
+        choices = [
+            questionary.Choice(offer.label, offer.answer or UnfinishedText.BACK)
+            for offer in answers_to(question)
+        ]
         while True:
             answer = await self._prompts.choose(name, choices)
             if isinstance(answer, UnfinishedText):
@@ -213,8 +218,7 @@ class TerminalUI(AskingUI):
                 return answer
 
     async def _write_answer(self, name: str, question: Question, draft: Draft) -> str | UnfinishedText:
-        if draft.text in question.options:
-            draft.text = ""
+        draft.text = own_words(question, draft.text)
         try:
             return await self._prompts.read_line(f"{name}:", draft)
         finally:
@@ -222,10 +226,11 @@ class TerminalUI(AskingUI):
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask, with the answer that starts nothing under the cursor."""
-        self._print("", *render_rights(question))
+        step = confirm_rights(question)
+        self._print("", *step.remarks)
         await self._take_terminal(is_first=True)
         try:
-            return await self._confirms(render_ask(question), REFUSE, AGREE)
+            return await self._confirms(step)
         except LeftOpenError:
             return False
 
@@ -252,33 +257,27 @@ class TerminalUI(AskingUI):
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         choices = []
-        for offer in checkpoint.offers():
-            obstacle = checkpoint.blocked_reason(offer.choice)
-            disabled = None if obstacle is None else clean_line(obstacle)
-            digit = str(offer.digit)
+        for offer in offers_of(checkpoint):
+            disabled = None if offer.blocked_reason is None else clean_line(offer.blocked_reason)
+            digit = False if offer.digit is None else str(offer.digit)
             choices.append(questionary.Choice(offer.label, offer.choice, disabled, shortcut_key=digit))
         await self._display.drained()
         message = f"{self._about(checkpoint.task.id)}Select an action"
-        if checkpoint.preselected is None:
-            choices.insert(0, questionary.Choice(UNDECIDED, shortcut_key=False))
         choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
         return choice
 
-    async def _confirms_branch(self) -> bool:
-        await self._display.drained()
-        return await self._confirms("Approve on this branch?", "Go back", APPROVE_ANYWAY)
-
-    async def _confirms(self, message: str, no: str, yes: str) -> bool:
+    async def _confirms(self, step: Confirm) -> bool:
         """Ask, with the answer no under the cursor."""
-        choices = [questionary.Choice(no, False), questionary.Choice(yes, True)]
-        answer: bool = await self._prompts.choose(message, choices)
+        await self._display.drained()
+        choices = [questionary.Choice(step.no, False), questionary.Choice(step.yes, True)]
+        answer: bool = await self._prompts.choose(step.question, choices)
         return answer
 
-    async def _request(self, checkpoint: Checkpoint) -> str | None:
+    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
         """Let a change request be written. However this ends, the draft is on disk then."""
-        draft = self._drafts.request(checkpoint.run, checkpoint.suggested_request)
-        suggestion = checkpoint.suggested_request or ""
-        message = f"{self._about(checkpoint.task.id)}What should change?"
+        draft = self._drafts.request(checkpoint.run, step.suggestion)
+        suggestion = step.suggestion or ""
+        message = f"{self._about(checkpoint.task.id)}{step.title}"
         try:
             while True:
                 text = await self._prompts.compose(message, draft, suggestion, self._paths)

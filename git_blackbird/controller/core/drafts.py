@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.messages.display.dialogue import Unsent
 from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
@@ -199,6 +200,11 @@ class Drafts:
             draft.text = text
         comments.save()
         return draft
+
+    def unsent(self, run: Run) -> Unsent:
+        """Return what was written about the change of a run and is not sent."""
+        has_request = bool(self.message(run.task_id).text.strip())
+        return Unsent(has_request, len(self.comments(run).items))
 
     def reason(self, task_id: TaskId) -> Draft:
         """Return why the review of a parent is to be dismissed."""

@@ -83,6 +83,8 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
+        # Tasks that were rejected in this call, and whose change is taken back next.
+        self.taking_back: set[TaskId] = set()
         self.slots = Slots(workspace)
         self.check_slots = CheckSlots(workspace, self.ui)
         self.not_set_up: dict[TaskId, SetupError] = {}

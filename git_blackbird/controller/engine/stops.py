@@ -12,6 +12,7 @@ from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
+    MESSAGE,
     FixedCommand,
     TaskCommand,
     dismiss_command,
@@ -148,6 +149,15 @@ def _open_texts(stops: Sequence[Stop]) -> Iterator[str]:
     if len(due) > 1:
         yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"
     yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)
+
+
+def rejected_stop(task_id: TaskId) -> Stop:
+    """Return the stop at a task that was rejected in this call."""
+    steps = (
+        task_command("retry", task_id, remark="sets it back to todo; starts nothing"),
+        task_command("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
+    )
+    return Stop(StopReason.FAILED, f"{task_id} was rejected", steps, task_id, is_choice=True)
 
 
 def joined_steps(steps: Iterable[str], only: Iterable[TaskId] | None) -> Iterator[str]:

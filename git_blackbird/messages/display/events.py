@@ -1,4 +1,4 @@
-"""Events while agents run, as lines of text, and the question before the first of them."""
+"""Events while agents run, as lines of text, and what an agent may do that is to start."""
 
 from collections.abc import Iterator
 
@@ -92,6 +92,8 @@ def render_decided(event: Decided) -> str:
     if event.is_of_failure and event.state in APPROVALS:
         where = " from another terminal" if event.elsewhere else ""
         text = f"accepted {{}} as it is{where}, though its run failed"
+    if event.undoes:
+        text = "Rejected {}."
     commit = event.commit
     if commit is None:
         return text.format(event.task_id)
@@ -208,8 +210,6 @@ def render_next_steps(stop: Stop) -> list[str]:
     return [f"next step: {step}" for step in steps]
 
 
-REFUSE = "No, start nothing"
-AGREE = "Yes, start it, and remember this answer in this repository"
 _LONGEST = 500
 
 
@@ -219,9 +219,3 @@ def render_rights(question: RightsQuestion) -> tuple[str, str]:
     if question.stops_after_each:
         return may, "It stops for a decision after each task."
     return may, "It does not stop after each task (--stop-after-each stops it)."
-
-
-def render_ask(question: RightsQuestion) -> str:
-    """Ask whether to start it."""
-    name = agent_in_text(question.agent).removeprefix("the agent ")
-    return f"Start the agent {name}?"

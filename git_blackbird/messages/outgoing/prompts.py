@@ -372,14 +372,3 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     if merged is not None and merged.findings:
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None
-
-
-def suggestion_source(run: Run, merged: MergedReview | None) -> str:
-    """Name the source of a suggested change request."""
-    has_findings = merged is not None and bool(merged.findings)
-    sources = (
-        ("the hook printed", run.own.decision.hook_output is not None),
-        ("the check printed", run.failed_check is not None),
-        ("the reviewers found", has_findings),
-    )
-    return f"what {' and '.join(text for text, is_there in sources if is_there)}"

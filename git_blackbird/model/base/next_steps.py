@@ -212,7 +212,6 @@ def dismiss_command(task_id: str) -> TaskCommand:
     return task_command("review dismiss", task_id, blank=REASON)
 
 
-def approve_without_commit(task_id: str) -> ShellLine:
+def approve_without_commit(task_id: str) -> TaskCommand:
     """Format the command that approves a task's run and leaves the commit to the user."""
-    command = _written("decide", task_id, " --approve")
-    return ShellLine(f"git -c blackbird.execution.commit=never{command.removeprefix('git')}")
+    return task_command("decide", task_id, " --approve --no-commit")

@@ -1,38 +1,37 @@
 """The choices at the checkpoint of a change."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from git_blackbird.model.change.decision import APPROVES, SPECS, Choice, ChoiceSpec
-from git_blackbird.model.change.stages import TABLE, stage_of
+from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
 
-def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
-    """Return the choices for a run on which a decision is due, by their digits.
+def choices_for(run: Run, *, was_requested: bool, is_in_worktree: bool) -> tuple[ChoiceSpec, ...]:
+    """Return the choices for a run on which a decision is due, by their digits, 0 as the last.
 
-    ``was_requested``: a person requested changes before it.
+    ``was_requested``: a person requested changes before it. ``is_in_worktree``: the user's worktree has
+    something of what the task did.
     """
-    return tuple(_offered(run, choice) for choice in _choices(run, was_requested=was_requested))
-
-
-def _choices(run: Run, *, was_requested: bool) -> Iterator[Choice]:
-    yield from TABLE[stage_of(run)].choices
-    if run.own.reviewed is not None and run.status is not RunStatus.FAILED:
-        yield Choice.REVIEW_AGAIN
-    if was_requested:
-        yield Choice.VIEW_SINCE_REQUEST
+    is_offered = {
+        Choice.REQUEST_CHANGES: not run.landing_begun,
+        Choice.REJECT: not run.landing_begun,
+        Choice.REVIEW_AGAIN: run.own.reviewed is not None and run.status is not RunStatus.FAILED,
+        Choice.VIEW_SINCE_REQUEST: was_requested,
+        Choice.REJECT_AND_UNDO: is_in_worktree or bool(run.landing_begun),
+    }
+    offered = (_offered(run, one) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True))
+    return tuple(sorted(offered, key=lambda spec: spec.digit or 10))
 
 
 def _offered(run: Run, choice: Choice) -> ChoiceSpec:
     spec = SPECS[choice]
-    if choice in APPROVES and run.awaits_landing:
-        spec = replace(spec, description="approves it; execute lands it")
-    if choice in APPROVES and run.status is RunStatus.FAILED:
+    if choice not in APPROVES:
+        return spec
+    if stage_of(run) is Stage.NOT_COMMITTED:
+        return replace(spec, label="Commit again", description="approves it, and commits what has landed")
+    if run.status is RunStatus.FAILED:
         label = spec.label.replace("Approve", "Accept as it is")
         return replace(spec, label=label, description="accepts what it did; the task is done")
-    if choice is Choice.REJECT and run.landing_pair is not None:
-        taking_out = "fails the task; takes out what landed"
-        return replace(spec, options=" --reject --undo", description=taking_out)
-    return spec
+    return replace(spec, description="approves it; execute lands it") if run.awaits_landing else spec

@@ -21,6 +21,8 @@ class Choice(StrEnum):
     RETRY = "retry"
     REVIEW_AGAIN = "review_again"
     VIEW_SINCE_REQUEST = "view_since_request"
+    REJECT_AND_UNDO = "reject_and_undo"
+    ACCEPT_WITHOUT_COMMIT = "accept_without_commit"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,22 @@ SPECS: Mapping[Choice, ChoiceSpec] = {
             " --diff --since-request",
             "shows what changed since the request",
         ),
+        ChoiceSpec(
+            Choice.REJECT_AND_UNDO,
+            9,
+            "Reject and take back",
+            "decide",
+            " --reject --undo",
+            "fails the task; takes its change out of your files",
+        ),
+        ChoiceSpec(
+            Choice.ACCEPT_WITHOUT_COMMIT,
+            0,
+            "Accept without a commit",
+            "decide",
+            " --approve --no-commit",
+            "leaves the commit to you; the task is done",
+        ),
     )
 }
 """How each choice is offered."""
@@ -109,14 +127,13 @@ STATE_OF = {
     Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
     Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
     Choice.REJECT: DecisionState.REJECTED,
+    Choice.REJECT_AND_UNDO: DecisionState.REJECTED,
+    Choice.ACCEPT_WITHOUT_COMMIT: DecisionState.APPROVED_CONTINUE,
 }
 
 
 APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT})
-UNDECIDED = "(choose)"
-"""The line that a list begins with where nothing is preselected."""
-APPROVE_ANYWAY = "Approve on this branch anyway"
-"""The question if HEAD has left the branch of the run."""
+"""The choices that approve, with the commit that approvals make."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,8 @@ class Decision:
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
     change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
     the change that are approved, below the top of the worktree, files or folders; all of it without any.
-    ``undoes``: what is in the worktree of a rejected change is taken back next.
+    ``undoes``: what is in the worktree of a rejected change is taken back next. ``without_commit``: the
+    approval makes no commit, whatever is configured.
     ``comments`` are those on lines that the feedback has.
     """
 
@@ -136,6 +154,7 @@ class Decision:
     shown: Trees | None = None
     only: tuple[str, ...] = ()
     undoes: bool = False
+    without_commit: bool = False
     comments: tuple[ReviewComment, ...] = ()
 
 
@@ -164,7 +183,12 @@ def reply_of(choice: Choice, *, branch_confirmed: bool = False) -> Reply:
         case Choice.RETRY:
             return Retry()
         case _:
-            return Decision(STATE_OF[choice], branch_confirmed=branch_confirmed)
+            return Decision(
+                STATE_OF[choice],
+                branch_confirmed=branch_confirmed,
+                undoes=choice is Choice.REJECT_AND_UNDO,
+                without_commit=choice is Choice.ACCEPT_WITHOUT_COMMIT,
+            )
 
 
 def parse_choice(text: str, offers: Iterable[ChoiceSpec]) -> Choice | None:

@@ -54,6 +54,7 @@ class Due(StrEnum):
 class Consequences(NamedTuple):
     """What follows from a stage: the status of the task, what is due, how that is listed, and the choices.
 
+    The choices are those that there may be: which of them are offered depends on the change as well.
     ``kind`` names it in ``--json``; what has none is not listed. ``verb`` is the command for it.
     """
 
@@ -65,17 +66,26 @@ class Consequences(NamedTuple):
     choices: tuple[Choice, ...] = ()
 
 
-_DECISIONS = (
+_ON_ANY = (
     Choice.APPROVE_CONTINUE,
     Choice.APPROVE_QUIT,
     Choice.REQUEST_CHANGES,
     Choice.REJECT,
     Choice.VIEW_DIFF,
+    Choice.VIEW_SINCE_REQUEST,
+    Choice.REJECT_AND_UNDO,
 )
-_AFTER_FAILURE = (*_DECISIONS, Choice.RETRY)
+_ON_SUCCESS = (*_ON_ANY, Choice.REVIEW_AGAIN)
+_ON_FAILURE = (*_ON_ANY, Choice.RETRY)
+_ON_REFUSED_COMMIT = (
+    Choice.APPROVE_CONTINUE,
+    Choice.VIEW_DIFF,
+    Choice.REJECT_AND_UNDO,
+    Choice.ACCEPT_WITHOUT_COMMIT,
+)
 
 
-def _deciding(status: Status, label: str, choices: tuple[Choice, ...] = _DECISIONS) -> Consequences:
+def _deciding(status: Status, label: str, choices: tuple[Choice, ...] = _ON_SUCCESS) -> Consequences:
     return Consequences(status, Due.DECIDE, "decision", label, "decide", choices)
 
 
@@ -93,9 +103,9 @@ TABLE: Mapping[Stage, Consequences] = {
     Stage.SENT_BACK: _sent_back(Status.WAITING_USER, "changes requested"),
     Stage.SENT_BACK_AFTER_FAILURE: _sent_back(Status.FAILED, "failed: changes requested"),
     Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land"),
-    Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed"),
+    Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed", _ON_REFUSED_COMMIT),
     Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
-    Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _AFTER_FAILURE),
+    Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _ON_FAILURE),
     Stage.UNDONE: Consequences(Status.FAILED, None, "failed", "taken back", "retry"),
     Stage.REJECTED: Consequences(Status.FAILED, None, "failed", "rejected", "retry"),
     Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "landing", "to land"),

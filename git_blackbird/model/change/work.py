@@ -34,6 +34,11 @@ class Work:
         end = _end_of_undone(own)
         return own[_end_of_undone(own[: max(end - 1, 0)]) : end]
 
+    @property
+    def is_in_worktree(self) -> bool:
+        """Whether it is known that the user's worktree has something of it."""
+        return any(run.has_changed_worktree for run in self.runs)
+
 
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""

@@ -102,7 +102,8 @@ class Checkpoint:
     ``options``: those of the command. ``behind``: how many other decisions wait. ``edited``: paths that a
     person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
     conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
-    the user's worktree. ``worktree``: where the task's own worktree is now.
+    the user's worktree. ``worktree``: where the task's own worktree is now. ``is_in_worktree``:
+    whether the user's worktree has something of what the task did.
     """
 
     task: Task
@@ -126,6 +127,7 @@ class Checkpoint:
     conflict: str | None = None
     both_added: Summary | None = None
     worktree: str | None = None
+    is_in_worktree: bool = False
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -141,7 +143,8 @@ class Checkpoint:
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
         """The choices, by their digits."""
-        return choices_for(self.run, was_requested=self.since_request is not None)
+        was_requested = self.since_request is not None
+        return choices_for(self.run, was_requested=was_requested, is_in_worktree=self.is_in_worktree)
 
     def command_for(self, offer: ChoiceSpec) -> TaskCommand:
         """Return the command line equivalent to a choice, with the options of the command."""

@@ -78,7 +78,7 @@ class RunEnded:
 class Decided:
     """A decision was recorded, here or by another process; ``commit`` is what it committed here.
 
-    ``is_of_failure``: it is about a run that failed.
+    ``is_of_failure``: it is about a run that failed. ``undoes``: what was rejected is taken back next.
     """
 
     task_id: TaskId
@@ -87,6 +87,7 @@ class Decided:
     elsewhere: bool
     commit: ApprovalCommit | None = None
     is_of_failure: bool = False
+    undoes: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from textual.widgets import ContentSwitcher, OptionList, Static
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
+from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Choice, Reply
@@ -127,18 +128,17 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self.set_class(self.size.height < _SHORT_BELOW, "short")
 
     def action_diff(self) -> None:
-        self._view(Choice.VIEW_DIFF)
+        self._view(view_step(self.checkpoint, Choice.VIEW_DIFF))
 
     def action_after_request(self, choice: str) -> None:
-        self._view(Choice(choice))
+        self._view(view_step(self.checkpoint, Choice(choice)))
 
-    def _view(self, choice: Choice) -> None:
-        """Show a diff, and go to it."""
-        pair = self.checkpoint.pair_of(choice)
-        if pair is None:
-            self._key_line.say(f"no diff can be shown: {self.checkpoint.blocked_reason(choice)}")
+    def _view(self, step: Say | ShowDiff) -> None:
+        """Show a diff, and go to it, or say why there is none."""
+        if isinstance(step, Say):
+            self._key_line.say(step.text)
             return
-        self._show_diff(pair)
+        self._show_diff(step.trees)
         self.set_focus(self._diff.view)
 
     def action_search(self) -> None:

@@ -7,37 +7,30 @@ from textual import events
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from git_blackbird.messages.display.format import counted
-from git_blackbird.model.change.decision import (
-    APPROVE_ANYWAY,
-    APPROVES,
-    SPECS,
-    UNDECIDED,
-    VIEWS,
-    Choice,
-    ChoiceSpec,
-    Decision,
-    Reply,
-    reply_of,
+from git_blackbird.messages.display.dialogue import (
+    Confirm,
+    Say,
+    ShowDiff,
+    Step,
+    WriteRequest,
+    next_step,
+    offers_of,
 )
-from git_blackbird.model.run.states import APPROVALS, DecisionState
-from git_blackbird.model.views.checkpoint import OtherBranch
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.change.decision import Choice, ChoiceSpec, Decision, Reply
+from git_blackbird.model.run.states import APPROVALS
 from git_blackbird.tui.keys import NO_KEY, does_nothing
 from git_blackbird.tui.screens.change import ChangeScreen
-from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review_keys import Place, dead_key_text
-from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceRow
+from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
-_REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
 
 
 class CheckpointScreen(ChangeScreen):
     """The change, and the choices. None leaves the checkpoint open."""
-
-    _confirming: Choice | None = None
-    """The choice that drops unsent texts if it is taken again."""
 
     def compose_body(self) -> ComposeResult:
         # The cursor is on what is preselected, or on the line that is nothing.
@@ -73,11 +66,9 @@ class CheckpointScreen(ChangeScreen):
         return next((offer for offer in offers if str(offer.digit) == digit), None)
 
     def _items(self) -> Iterator[ChoiceItem[Choice | None]]:
-        if self.checkpoint.preselected is None:
-            yield ChoiceItem(None, UNDECIDED, digit=0)
-        for offer in self.checkpoint.offers():
-            obstacle = self.checkpoint.blocked_reason(offer.choice)
-            yield ChoiceItem(offer.choice, offer.label, blocked_reason=obstacle, digit=offer.digit)
+        for offer in offers_of(self.checkpoint):
+            digit = NO_DIGIT if offer.digit is None else offer.digit
+            yield ChoiceItem(offer.choice, offer.label, blocked_reason=offer.blocked_reason, digit=digit)
 
     @property
     def _choices(self) -> ChoiceRow[Choice | None]:
@@ -85,7 +76,7 @@ class CheckpointScreen(ChangeScreen):
 
     def on_mount(self) -> None:
         self.set_focus(self._choices)
-        self.watch(self._choices, "cursor", self._take_back, init=False)
+        self.watch(self._choices, "cursor", self._unsay, init=False)
 
     def on_descendant_focus(self) -> None:
         if isinstance(self.focused, Input):
@@ -98,18 +89,11 @@ class CheckpointScreen(ChangeScreen):
         self._unsay()
         if not event.is_printable and event.key != "enter":
             self._choices.end_text()
-        if event.key != "enter":
-            self._confirming = None
         if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
             self._key_line.say("nothing was requested yet")
         elif does_nothing(self, event):
             event.stop()
             self._key_line.say(self._dead_key_text(event.character or ""))
-
-    def _take_back(self) -> None:
-        """Ask again before a choice that drops unsent texts: the cursor is on another."""
-        self._confirming = None
-        self._unsay()
 
     def action_leave(self) -> None:
         """Go back from the diff to the overview, else leave the decision open."""
@@ -131,34 +115,27 @@ class CheckpointScreen(ChangeScreen):
         choice = self._choices.items[event.index].value
         if choice is None:
             self._key_line.say("nothing is chosen: a digit or an arrow chooses")
-        elif choice in VIEWS:
-            self._view(choice)
-        elif choice is Choice.REQUEST_CHANGES:
-            await self._compose_request()
-        elif self._confirming is not choice and (unsent := self._unsent):
-            self._confirming = choice
-            self._key_line.say(unsent)
-        elif choice in APPROVES and self.checkpoint.other_branch is not None:
-            await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
-            self._reply(reply_of(choice))
+            unsent = self._drafts.unsent(self.checkpoint.run)
+            await self._take(next_step(self.checkpoint, choice, unsent))
 
-    @property
-    def _unsent(self) -> str:
-        """Say what a decision drops that was written and is not sent, and what sends it; "" if nothing is."""
-        comments = len(self._comments.items)
-        has_request = bool(self._drafts.message(self.checkpoint.task.id).text.strip())
-        if not comments and not has_request:
-            return ""
-        parts = ["a change request"] * has_request + [counted(comments, "comment")] * bool(comments)
-        verb, them = ("is", "it") if comments + has_request == 1 else ("are", "them")
-        sends = "" if self._request_key is None else f"; {self._request_key} sends {them}"
-        return f"{' and '.join(parts)} {verb} not sent: enter again drops {them}{sends}"
+    async def _take(self, step: Step) -> None:
+        """Take a step of the dialogue."""
+        match step:
+            case Say() | ShowDiff():
+                self._view(step)
+            case WriteRequest():
+                await self._compose_request(step)
+            case Confirm():
+                await self._confirm(step)
+            case _:
+                self._reply(step)
 
     @property
     def _request_key(self) -> int | None:
         """The digit of the choice that requests changes; None if it is not possible."""
-        return None if self.checkpoint.request_blocked_reason else SPECS[Choice.REQUEST_CHANGES].digit
+        items = (item for item in self._choices.items if not item.blocked_reason)
+        return next((item.digit for item in items if item.value is Choice.REQUEST_CHANGES), None)
 
     def on_choices_ignored(self, event: ChoiceRow.Ignored) -> None:
         """Say where a key works, or what a text is written with: a letter may be meant for anything."""
@@ -182,26 +159,18 @@ class CheckpointScreen(ChangeScreen):
             return
         self.dismiss_once(replace(reply, only=paths))
 
-    async def _ask_branch(self, choice: Choice, other: OtherBranch) -> None:
+    async def _confirm(self, step: Confirm) -> None:
+        async def go_on(answer: object) -> None:
+            if answer is True and step.then is not None:
+                await self._take(step.then)
 
-        def close(reply: Reply | None) -> None:
-            if reply is not None:
-                self._reply(reply)
+        await self.app.push_screen(ConfirmModal(step), go_on)
 
-        approval = reply_of(choice, branch_confirmed=True)
-        items: list[ChoiceItem[Reply | None]] = [
-            ChoiceItem(None, "Go back"),
-            ChoiceItem(approval, APPROVE_ANYWAY),
-        ]
-        await self.app.push_screen(ChoiceModal[Reply | None](f"Careful: {other.text}.", items), close)
-
-    async def _compose_request(self) -> None:
+    async def _compose_request(self, step: WriteRequest) -> None:
         def send(text: str | None) -> None:
             if text is not None:
-                self.dismiss_once(Decision(DecisionState.CHANGES_REQUESTED, text))
+                self.dismiss_once(step.reply(text))
 
-        suggestion = self.checkpoint.suggested_request
-        draft = self._drafts.request(self.checkpoint.run, suggestion)
-        remark = "" if self.checkpoint.since_request is None else _REPEATED
-        screen = RequestScreen("What should change?", self._path_lister, draft, suggestion, remark=remark)
+        draft = self._drafts.request(self.checkpoint.run, step.suggestion)
+        screen = RequestScreen(step.title, self._path_lister, draft, step.suggestion, remark=step.remark)
         await self.app.push_screen(screen, send)

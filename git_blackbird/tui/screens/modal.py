@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content
@@ -85,6 +86,14 @@ class ChoiceModal(Modal[T], Generic[T]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss_once(self._items[event.option_index].value)
+
+
+class ConfirmModal(ChoiceModal[bool]):
+    """Asks what a dialogue wants confirmed, with the cursor on no."""
+
+    def __init__(self, step: Confirm) -> None:
+        items = [ChoiceItem(False, step.no), ChoiceItem(True, step.yes)]
+        super().__init__("\n".join((*step.remarks, step.question)), items)
 
 
 class HelpScreen(Modal[None]):

@@ -11,9 +11,9 @@ from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.checkpoint import StyledLine
-from git_blackbird.messages.incoming.questions import OTHER
+from git_blackbird.messages.display.dialogue import answers_to, own_words, question_title
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.parts import Question
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
@@ -37,10 +37,11 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
 
     def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
-        number, count = position
-        title = f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
+        number, _ = position
         back = "shift+tab goes back, " if number > 1 else ""
-        super().__init__(title, f"enter answers, {back}esc leaves it open", "wide asking")
+        super().__init__(
+            question_title(task_id, position), f"enter answers, {back}esc leaves it open", "wide asking"
+        )
         self.question = question
         self._number = number
         self._draft = draft
@@ -50,12 +51,13 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
         with VerticalScroll(can_focus=False):
             yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
         if options:
-            items = [ChoiceItem(text, clean_line(text)) for text in options]
-            items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
+            offers = answers_to(self.question)
+            items = [ChoiceItem(offer, offer.label, takes_text=offer.answer is None) for offer in offers]
             selected = options.index(answer) if answer in options else len(options) if answer else 0
             yield ChoiceList(items, selected)
-        text = "" if answer in options else answer
-        line = SingleLineInput(text, placeholder="your answer", select_on_focus=False)
+        line = SingleLineInput(
+            own_words(self.question, answer), placeholder="your answer", select_on_focus=False
+        )
         line.display = not options
         yield line
 

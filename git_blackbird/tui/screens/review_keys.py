@@ -34,7 +34,7 @@ REVIEW_BINDINGS: list[BindingType] = [
     Binding("plus", "zoom", "Give the files' room to what is shown, or give it back", show=False),
     Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
     # The screen names the choices.
-    *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "123456789"),
+    *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "1234567890"),
 ]
 
 

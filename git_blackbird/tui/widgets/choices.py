@@ -28,13 +28,14 @@ else:
 
 T = TypeVar("T")
 _LONGEST = 2_000
+NO_DIGIT = -1
 
 
 class ChoiceItem(NamedTuple, Generic[T]):
     """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen.
 
     ``takes_text``: a text that is typed at the list is meant for it. ``digit`` is its key; that of its place
-    where none is given, and no key where it is 0.
+    where none is given, and no key where it is ``NO_DIGIT``.
     """
 
     value: T
@@ -49,7 +50,7 @@ def _labels(items: Iterable[ChoiceItem[T]]) -> Iterator[str]:
     """Yield each item's label behind its digit."""
     for place, item in enumerate(items, start=1):
         digit = place if item.digit is None else item.digit
-        yield f"{digit}. {item.label}" if digit else item.label
+        yield item.label if digit == NO_DIGIT else f"{digit}. {item.label}"
 
 
 class Choices(_Mixed, Generic[T]):
@@ -143,7 +144,7 @@ class Choices(_Mixed, Generic[T]):
         """Move the cursor if the key does that; a text for the item it moves to begins with the next key."""
         if key in {"j", "k"}:
             self.move_cursor(1 if key == "j" else -1)
-        elif key.isdecimal() and key != "0":
+        elif key.isdecimal():
             if not self.go_to(key) and not self.takes_text:
                 self.post_message(self.Ignored(key))
         else:

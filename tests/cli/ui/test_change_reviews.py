@@ -45,7 +45,10 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     assert completed.stderr == ""
     assert completed.stdout.count(SHOWN + WHY) == 4
     assert completed.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
-    assert "5) View full diff\n7) Review again\nSelect option: 7\nrunning " in completed.stdout
+    assert (
+        "5) View full diff\n7) Review again\n9) Reject and take back\nSelect option: 7\nrunning "
+        in completed.stdout
+    )
     assert (
         "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
         "A blank first line asks for what the reviewers found.\n\nasked for what the reviewers found\n"
@@ -104,7 +107,7 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     assert checkpoint["review"] == second["review"]
     assert checkpoint["reasons"] == second["reasons"]
     assert "[Spec Critical] x.txt:1" in checkpoint["suggestedRequest"]
-    assert checkpoint["choices"][-1] == {
+    assert checkpoint["choices"][-2] == {
         "choice": "review_again",
         "digit": 7,
         "label": "Review again",
@@ -115,4 +118,4 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     }
     ended = [event for event in events if event["event"] == "run_ended" and event["type"] == "spec_review"]
     assert [one["reviewResult"]["verdict"] for one in ended] == ["ISSUES", "ISSUES"]
-    assert events[-1]["nextSteps"][-1] == "git blackbird review run a"
+    assert events[-1]["nextSteps"][-2] == "git blackbird review run a"

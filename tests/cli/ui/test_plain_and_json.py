@@ -17,7 +17,7 @@ from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
-from tests.support import commit
+from tests.support import commit, git
 
 GREETING = "write src/one.py print(1)\\nprint(2)\nsay I wrote it."
 
@@ -72,6 +72,7 @@ OFFERS = """\
 3) Request changes
 4) Reject changes
 5) View full diff
+9) Reject and take back
 """
 
 
@@ -104,6 +105,7 @@ Review summary:
 4) Reject changes
 5) View full diff
 8) View changes since the request
+9) Reject and take back
 Select option: 8
 diff --git a/a.txt b/a.txt
 index 5626abf..814f4a4 100644
@@ -142,7 +144,7 @@ def test_json_tells_what_changed_since_the_request(demo_repo: Path) -> None:
     assert [(change["status"], change["additions"]) for change in since["summary"]["changes"]] == [("M", 1)]
     assert since["trees"]["head"] == second["trees"]["head"]
     assert since["comments"] == []
-    assert second["choices"][-1]["command"] == "git blackbird runs a --diff --since-request"
+    assert second["choices"][-2]["command"] == "git blackbird runs a --diff --since-request"
 
 
 def checkpoints(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -168,12 +170,12 @@ def test_what_changed_since_a_request_needs_a_request(demo_repo: Path, args: lis
 
 def test_line_mode_reads_numbers_and_labels(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    completed = run(demo_repo, "execute", told="9\nview FULL diff\napprove and CONTINUE\n")
+    completed = run(demo_repo, "execute", told="6\nview FULL diff\napprove and CONTINUE\n")
     assert settled(completed.stdout) == (
         "starting a (run 0123456789abcdef, demo)\ncompleted a: 1 file, +2 -0, 0s\n"
         + CHECKPOINT
         + OFFERS
-        + "Select option: 9\ninvalid selection; try again\nSelect option: view FULL diff\n"
+        + "Select option: 6\ninvalid selection; try again\nSelect option: view FULL diff\n"
         + "diff --git a/src/one.py b/src/one.py\nnew file mode 100644\nindex 0000000..f2db9da\n"
         + "--- /dev/null\n+++ b/src/one.py\n@@ -0,0 +1,2 @@\n+print(1)\n+print(2)\n"
         + OFFERS
@@ -197,6 +199,46 @@ def test_line_mode_reads_a_change_request_to_the_blank_line(demo_repo: Path) -> 
     assert first.decision_feedback == "  first line  \n\tsecond"
     assert second.decision_state is DecisionState.APPROVED_QUIT
     assert completed.returncode == 0
+
+
+def test_line_mode_rejects_and_takes_back(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    completed = run(demo_repo, "execute", told="9\n")
+    assert settled(completed.stdout) == (
+        "starting a (run 0123456789abcdef, demo)\ncompleted a: 1 file, +2 -0, 0s\n"
+        + CHECKPOINT
+        + OFFERS
+        + "Select option: 9\nRejected a.\nthe change of a is taken back\na was rejected\n"
+        "next step, one of:\n"
+        "  git blackbird retry a    # sets it back to todo; starts nothing\n"
+        "  git blackbird restart a -m TEXT    # starts it again, with TEXT\n"
+    )
+    assert (completed.stderr, completed.returncode) == ("", 1)
+    assert not (demo_repo / "src/one.py").exists()
+    redone = run(demo_repo, "redo", "a")
+    assert (redone.returncode, (demo_repo / "src/one.py").read_text()) == (0, "print(1)\nprint(2)\n")
+
+
+@pytest.mark.parametrize(("told", "subject"), [("0\n", "A project"), ("1\n", "Task a")])
+def test_line_mode_accepts_what_landed_with_its_commit_or_without(
+    demo_repo: Path, told: str, subject: str
+) -> None:
+    git(demo_repo, "commit", "-q", "--amend", "-m", "A project")
+    configure(demo_repo, execution__commit="approved")
+    put_plan(demo_repo, leaf("a", GREETING))
+    hook = demo_repo / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho no; exit 1\n")
+    hook.chmod(0o755)
+    run(demo_repo, "execute", "--worktrees", told="1\n")
+    hook.unlink()
+    completed = run(demo_repo, "execute", "--worktrees", told=told)
+    assert (
+        "1) Commit again\n5) View full diff\n9) Reject and take back\n0) Accept without a commit\n"
+        f"Select option: {told}approved a"
+    ) in completed.stdout
+    assert completed.returncode == 0
+    assert git(demo_repo, "log", "-1", "--format=%s") == subject
+    assert (demo_repo / "src/one.py").exists()
 
 
 def test_line_mode_asks_questions(demo_repo: Path) -> None:
@@ -321,6 +363,7 @@ def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
         "Request changes",
         "Reject changes",
         "View full diff",
+        "Reject and take back",
     ]
     assert stop.items() >= {"reason": "decision_required", "task": "a", "exitCode": 3}.items()
 

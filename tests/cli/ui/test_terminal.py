@@ -91,7 +91,7 @@ DECIDED = {
 )
 def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) -> None:
     keys = {
-        "arrows": DOWN * place if place < 2 else UP * (5 - place),
+        "arrows": DOWN * place if place < 2 else UP * (6 - place),
         "j and k": "j" * (place + 1) + "k",
         "digits": "5" + str(place + 1),
     }
@@ -102,6 +102,16 @@ def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) 
         assert terminal.end() == code
         assert terminal.mode() == terminal.mode_before
     assert last_run(pending).decision_state is state
+
+
+def test_what_is_rejected_is_taken_back(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("9", ENTER)
+        assert terminal.end() == 1
+    assert "the change of a is taken back" in terminal.text
+    assert last_run(pending).decision_state is DecisionState.REJECTED
+    assert not (pending / "src/one.py").exists()
 
 
 def test_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None:
@@ -140,7 +150,8 @@ PANEL = """\
    2) Approve and stop
    3) Request changes
    4) Reject changes
-   5) View full diff"""
+   5) View full diff
+   9) Reject and take back"""
 
 
 @pytest.mark.parametrize("keys", [CTRL_C, CTRL_D, ESCAPE])

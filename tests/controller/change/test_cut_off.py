@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.controller.change.undo import redo_task, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import is_half_written

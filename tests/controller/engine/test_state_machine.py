@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.controller.change.undo import redo_task, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.change.work.manual_commits import record_commit
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import hold_controller

@@ -29,8 +29,9 @@ def outcome(run: Run) -> str:
     state = PlanState(plan_of(task("t")), histories(run))
     (leaf,) = state.plan.tasks.values()
     action = next_action(state, CallScope(asked=frozenset({run.id}), starts_left=0))
-    choices = choices_for(run, was_requested=False) if run.is_pending else ()
-    numbers = " ".join(f"{number} {spec.choice}" for number, spec in enumerate(choices, 1))
+    there = run.has_changed_worktree
+    choices = choices_for(run, was_requested=False, is_in_worktree=there) if run.is_pending else ()
+    numbers = " ".join(f"{spec.digit} {spec.choice}" for spec in choices)
     owed = [f"{item.words}; {item.command}" for item in pending_items(state)]
     if isinstance(action, CheckChange | ReviewChange | LandChange | FinishUndo) or (
         leaf.status is Status.FAILED and not owed

@@ -30,6 +30,7 @@ from git_blackbird.model.change.change import (
     total_cost,
 )
 from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
@@ -75,6 +76,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         conflict=_conflict(workspace, run, pair),
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
+        is_in_worktree=Work.of(state.history(task.id)).is_in_worktree,
         runs=len(runs),
         round_number=count_rounds(runs),
         cost_usd=total_cost(runs),

@@ -67,7 +67,7 @@ class DecisionResult:
     ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
     person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
     paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
-    was renamed, each with that.
+    was renamed, each with that. ``undoes``: what was rejected is taken back next.
     """
 
     run: Run
@@ -80,6 +80,7 @@ class DecisionResult:
     edited: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     halves: Mapping[str, str] = field(default_factory=dict)
+    undoes: bool = False
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -112,6 +113,7 @@ class DecisionResult:
             elsewhere=False,
             commit=self.commit,
             is_of_failure=run.status is RunStatus.FAILED,
+            undoes=self.undoes,
         )
 
     @property
@@ -150,8 +152,9 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     task = find_task(state.plan, task_id)
     require_readable(state, task)
     is_approval = decision.state in APPROVALS
+    may_commit = is_approval and workspace.commits_approvals and not decision.without_commit
     if is_approval:
-        run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+        run = find_approvable(state, task.id, run_id, commits=may_commit)
     elif decision.undoes:
         run = find_undoable(state, task.id, run_id)
     else:
@@ -169,7 +172,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, remarks = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
-    commits = is_approval and workspace.commits_approvals and (pair is None or not pair.is_empty)
+    commits = may_commit and (pair is None or not pair.is_empty)
     is_in_place = run.own.worktree is None or run.has_landed
     if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
@@ -184,8 +187,10 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         # Where the index cannot follow a killed approval's commit now, the status says so.
         with suppress(UnusableError):
             recover_approval(workspace)
-    undo = undo_commands(decided)
-    return DecisionResult(decided, after, moved, undo, other_branch=strayed, **remarks._asdict())
+    undo = () if decision.undoes else undo_commands(decided)
+    return DecisionResult(
+        decided, after, moved, undo, other_branch=strayed, undoes=decision.undoes, **remarks._asdict()
+    )
 
 
 class _Remarks(NamedTuple):
@@ -324,6 +329,6 @@ def _save(
 
 def _approved_branch(workspace: Workspace, run: Run, decision: Decision) -> str | None:
     """Return where the commit of an approval is to go that is made once the change has landed."""
-    if run.own.worktree is None or decision.state not in APPROVALS:
+    if run.own.worktree is None or decision.state not in APPROVALS or decision.without_commit:
         return None
     return head(workspace.repo).branch or DETACHED

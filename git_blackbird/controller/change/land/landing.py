@@ -216,19 +216,18 @@ def land(
 
 
 def _is_committed(workspace: Workspace, run: Run) -> bool:
-    return workspace.commits_approvals and run.decision_state in APPROVALS
+    """Whether the landing makes the commit of an approval, which may have been given without one."""
+    is_wanted = run.decision_state in APPROVALS and run.own.decision.approved_on is not None
+    return is_wanted and workspace.commits_approvals
 
 
 def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Return both branches if HEAD is not on the one for which a commit was approved; else None."""
-    if run.own.decision.approved_on is None or not _is_committed(workspace, run):
+    if not _is_committed(workspace, run):
         return None
     now = head(workspace.repo).branch
-    return (
-        None
-        if (now or DETACHED) == run.own.decision.approved_on
-        else OtherBranch(run.own.decision.approved_on, now, was_approved=True)
-    )
+    approved_on = run.own.decision.approved_on or DETACHED
+    return None if (now or DETACHED) == approved_on else OtherBranch(approved_on, now, was_approved=True)
 
 
 def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None:

@@ -7,6 +7,7 @@ from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 from git_blackbird.controller.change.review.review import reopen_reviews
+from git_blackbird.controller.change.undo.undo import begin_undo
 from git_blackbird.controller.change.work.instructions import Restart
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.guards import HalfWrittenError
@@ -15,7 +16,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread, race_externa
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import open_items_stop
+from git_blackbird.controller.engine.stops import open_items_stop, rejected_stop
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
@@ -24,6 +25,7 @@ from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
 from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
@@ -108,6 +110,11 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
         warn(engine.ui, text, run.task_id)
     for text in undo_lines(result.undo):
         inform(engine.ui, text, run.task_id)
+    if decision.undoes:
+        # The next turn takes it back, which then nobody else is writing into the worktree.
+        await finish_in_thread(lambda: begin_undo(workspace, run.task_id), engine.force_stop)
+        engine.taking_back.add(run.task_id)
+        return None
     return _after_decision(engine, result.run, result.state)
 
 
@@ -121,16 +128,7 @@ def _after_decision(engine: Engine, run: Run, state: PlanState) -> Stop | None:
 
 def _stop_after(state: PlanState, run: Run) -> Stop | None:
     if run.decision_state is DecisionState.REJECTED and not run.is_superseded:
-        return Stop(
-            StopReason.FAILED,
-            f"{run.task_id} was rejected",
-            (
-                task_command("retry", run.task_id, remark="sets it back to todo; starts nothing"),
-                task_command("restart", run.task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
-            ),
-            run.task_id,
-            is_choice=True,
-        )
+        return rejected_stop(run.task_id)
     if run.decision_state is DecisionState.APPROVED_QUIT:
         is_over = isinstance(next_action(state, CallScope()), Idle)
         steps = () if is_over else (EXECUTE,)
@@ -147,7 +145,11 @@ def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
 
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
-    choices = choices_for(run, was_requested=bool(Change.of(history).requests))
+    choices = choices_for(
+        run,
+        was_requested=bool(Change.of(history).requests),
+        is_in_worktree=Work.of(history).is_in_worktree,
+    )
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     restart = task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT")

@@ -1,9 +1,10 @@
-"""Complete an undo or a redo that was interrupted."""
+"""Complete an undo or a redo that was interrupted, or begun by a rejection."""
 
-from git_blackbird.controller.change.undo import complete_undo
+from git_blackbird.controller.change.undo.undo import complete_undo
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import rejected_stop
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.next_action import FinishUndo
@@ -11,19 +12,19 @@ from git_blackbird.model.views.stop import Stop
 
 
 async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
-    """Complete an interrupted undo or redo, and name the paths left as they are.
+    """Complete an undo or redo that has begun, and name the paths left as they are.
 
     Raises RequestError where something still cannot be written, and as ``undo_task`` does.
     """
     workspace, task_id = engine.workspace, action.task.id
     result = await finish_in_thread(lambda: complete_undo(workspace, action.run), engine.force_stop)
     verb = "brought back" if result.is_redo else "taken back"
+    was_interrupted = task_id not in engine.taking_back
     if result.is_whole:
-        inform(engine.ui, f"the change of {task_id} is {verb}, which had been interrupted", task_id)
-    for kept in result.kept:
-        warn(engine.ui, f"left as it is: {kept.path}: {kept.reason}", task_id)
-    for warning in result.warnings:
-        warn(engine.ui, warning, task_id)
+        ending = ", which had been interrupted" if was_interrupted else ""
+        inform(engine.ui, f"the change of {task_id} is {verb}{ending}", task_id)
+    for remark in result.remarks:
+        warn(engine.ui, remark, task_id)
     if not result.is_whole:
         again, back = ("redo", "undo") if result.is_redo else ("undo", "redo")
         raise RequestError(
@@ -31,4 +32,4 @@ async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
             hint=f"{task_command(again, task_id)}    # completes it, once nothing is in the way\n"
             f"{task_command(back, task_id)}    # turns it round",
         )
-    return None
+    return None if was_interrupted else rejected_stop(task_id)

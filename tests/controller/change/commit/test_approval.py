@@ -16,7 +16,7 @@ from git_blackbird.cli.schema.status import StatusOutput
 from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
-from git_blackbird.controller.change.undo import undo_task
+from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.engine.recovery import recover
@@ -211,7 +211,7 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
             "  git blackbird decide a --approve\n"
             "  mv -- x.txt.later x.txt\n"
             "or commit by hand, and approve without a commit: "
-            "git -c blackbird.execution.commit=never blackbird decide a --approve",
+            "git blackbird decide a --approve --no-commit",
             leaf("a").id,
         )
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
-from git_blackbird.controller.change.undo import redo_task, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import LandingState

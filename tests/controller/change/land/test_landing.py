@@ -16,7 +16,7 @@ from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.export import create_task_branch
 from git_blackbird.controller.change.land.landing import Landing, land, merge_change
 from git_blackbird.controller.change.land.sent_back import block_landing
-from git_blackbird.controller.change.undo import redo_task, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.attention import decision_reason
@@ -24,7 +24,7 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.decision import Choice, Decision
+from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.check import CheckOutcome
@@ -404,8 +404,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
         record_decision(open_at(demo), "a", APPROVE)
         assert git(demo, "log", "-1", "--format=%s") == "Task a"
     elif then == "accept it as it is":
-        configure(demo, execution__commit="never")
-        record_decision(open_at(demo), "a", APPROVE)
+        record_decision(open_at(demo), "a", replace(APPROVE, without_commit=True))
         assert git(demo, "log", "-1", "--format=%s") != "Task a"
     else:
         record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
@@ -1017,9 +1016,7 @@ def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(
     assert reason.startswith("it conflicts with your worktree in y.txt; a change that is there in part")
     checkpoint, _ = person.checkpoints
     assert checkpoint.reasons == (f"it has landed in part: {reason}",)
-    assert [spec.command_for("a") for spec in checkpoint.offers() if spec.choice is Choice.REJECT] == [
-        "git blackbird decide a --reject --undo    # fails the task; takes out what landed"
-    ]
+    assert [spec.digit for spec in checkpoint.offers()] == [1, 2, 5, 9]
     assert (demo / "x.txt").read_text() == on_top
     assert (demo / "y.txt").read_text() == mine
     # Nothing else begins with it.
@@ -1032,6 +1029,16 @@ def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(
     record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
     execute(demo)
     assert len(runs_of(demo, "b")) == 1
+
+
+def test_an_approval_without_a_commit_lands_without_one(demo: Path) -> None:
+    configure(demo, execution__commit="approved")
+    pending(demo, "write x.txt one")
+    before = git(demo, "rev-parse", "HEAD")
+    record_decision(open_at(demo), "a", replace(APPROVE, without_commit=True))
+    execute(demo)
+    assert (status(demo, "a"), (demo / "x.txt").read_text()) == (Status.DONE, "one\n")
+    assert git(demo, "rev-parse", "HEAD") == before
 
 
 def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:

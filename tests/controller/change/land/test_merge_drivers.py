@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.change.undo import redo_task, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.run.states import LandingState
 from tests.controller.change.land.test_landing import landings

@@ -70,6 +70,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
         "Reject changes",
         "View full diff",
         "Retry in a new session",
+        "Reject and take back",
     ]
     assert checkpoint.preselected is None
     assert stop.next_steps == (
@@ -78,6 +79,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
         "git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
+        "git blackbird decide a --reject --undo    # fails the task; takes its change out of your files",
     )
 
 

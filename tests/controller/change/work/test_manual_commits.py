@@ -426,6 +426,7 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
             "git blackbird restart a -m TEXT    # a new session, with TEXT",
             "git blackbird decide a --reject    # fails the task; your files stay as they are",
             "git blackbird runs a --diff    # shows the change",
+            "git blackbird decide a --reject --undo    # fails the task; takes its change out of your files",
         ),
     )
     left_open = execute(gated, Person([Unanswered()]))

@@ -1,9 +1,11 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from git_blackbird.controller.change.undo.result import UndoResult
+from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
@@ -36,48 +38,14 @@ from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.places import HIDDEN
-from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.parts import Own, Undoing, Undone
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import KeptPath, Summary, Trees
+from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.storage.locks import approval_lock
-
-
-@dataclass(frozen=True)
-class UndoResult:
-    """What was taken back, or brought back if ``is_redo``.
-
-    ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
-    are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
-    ``uncommitted`` says why there is none though the change was committed, ``behind`` why the index does not
-    follow it. ``is_whole`` is False where a file or the index could not be written: the next execute, or the
-    same command, completes it.
-    """
-
-    task: Task
-    run: Run
-    is_redo: bool
-    summary: Summary
-    kept: tuple[KeptPath, ...] = ()
-    dependents: tuple[TaskId, ...] = ()
-    commit: str | None = None
-    uncommitted: str | None = None
-    behind: str | None = None
-    is_dry_run: bool = False
-    is_whole: bool = True
-
-    @property
-    def warnings(self) -> Iterator[str]:
-        """Warnings about the outcome."""
-        if self.uncommitted is not None:
-            yield f"this is in the worktree only, not committed: {self.uncommitted}"
-        if self.behind is not None:
-            yield f"the index was not updated for the commit: {self.behind}"
 
 
 class _Commit(NamedTuple):
@@ -109,10 +77,15 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     return _undo_or_redo(workspace, task_id, is_redo=False, dry_run=dry_run)
 
 
-def has_anything_to_undo(state: PlanState, run: Run) -> bool:
-    """Whether anything of a task may be in the user's worktree, by its records."""
-    runs = Work.of(state.history(run.task_id)).runs
-    return run.own.worktree is None or any(one.has_changed_worktree for one in runs)
+def begin_undo(workspace: Workspace, task_id: str) -> None:
+    """Record that the change of a rejected task is to be taken back.
+
+    The next turn of a loop, or ``undo_task``, does it. Raises RequestError where there is nothing to do.
+    """
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    require_usable(task.id, state.history(task.id))
+    _Undo(workspace, state, task, runs_to_undo(state, task), is_redo=False).begin()
 
 
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
@@ -139,54 +112,16 @@ def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
-    runs = _runs_to_redo(state, task) if is_redo else _runs_to_undo(state, task)
+    runs = runs_to_redo(state, task) if is_redo else runs_to_undo(state, task)
     return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
 
 
-def _runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
-    """Return the runs to take back, the last one first. Raises RequestError."""
-    history = state.history(task.id)
-    if history.latest is not None and history.latest.is_pending:
-        hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
-        raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.own.undoing)
-    if task.status in IN_HAND and not is_half_done:
-        hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
-        raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
-    work = Work.of(history)
-    undone = work.undone
-    runs = [run for run in work.runs if run.has_changed_worktree]
-    marked = undone[-1] if undone else None
-    if not runs and marked and (_is_incomplete(marked.own.undone) or marked.own.undoing):
-        # The obstacle may be gone, or the change is half brought back.
-        runs = [run for run in undone if run.has_changed_worktree]
-    if not runs:
-        next_step = "`git blackbird runs` shows what tasks changed"
-        if undone:
-            next_step = task_command("redo", task.id, remark="brings back what was taken back")
-        raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)
-    return runs[::-1]
+class _Prepared(NamedTuple):
+    """The worktree ``now``, that with the changes taken out, and the files found in ``now``."""
 
-
-def _is_incomplete(undone: Undone | None) -> bool:
-    """Whether an undo left something, which may succeed now."""
-    return undone is not None and bool(undone.left or undone.uncommitted)
-
-
-def _runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
-    work = Work.of(state.history(task.id))
-    undone, later = work.undone, work.runs
-    if any(run.own.undoing is not None and not run.is_redoing for run in later):
-        # It is half taken back.
-        undone, later = later, ()
-    runs = [run for run in undone if run.has_changed_worktree]
-    if not runs:
-        hint = task_command("undo", task.id, remark="takes its change back, or completes that")
-        raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
-    if any(run.tree_pair is None or run.has_changed_worktree for run in later):
-        hint = task_command("undo", task.id, remark="takes back what it did since")
-        raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
-    return runs
+    now: str
+    merged: Merged
+    expected: Mapping[bytes, Signature]
 
 
 @dataclass(frozen=True)
@@ -197,13 +132,14 @@ class _Undo:
     runs: Sequence[Run]
     is_redo: bool
 
+    def begin(self) -> None:
+        """Record what is to be taken back, without writing a file."""
+        now, merged, _ = self._prepare()
+        self._require_some(merged, now)
+        self._mark_begun(self._whole_pair(Trees(now, merged.tree), merged.left))
+
     def perform(self, *, dry_run: bool) -> UndoResult:
-        repo = self.workspace.repo
-        changes = self._changes()
-        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
-        expected = take_signatures(repo, paths)
-        now, unknown = snapshot_with_ignored(self.workspace, changes, expected, changes[0].base)
-        merged = self._merge(now, changes, unknown, expected)
+        repo, (now, merged, expected) = self.workspace.repo, self._prepare()
         if dry_run:
             return self._result(Trees(now, merged.tree), merged.left)
         self._require_some(merged, now)
@@ -220,6 +156,13 @@ class _Undo:
         self._record(self._trees(pair), left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
         return replace(result, is_whole=is_whole)
+
+    def _prepare(self) -> _Prepared:
+        repo, changes = self.workspace.repo, self._changes()
+        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
+        expected = take_signatures(repo, paths)
+        now, unknown = snapshot_with_ignored(self.workspace, changes, expected, changes[0].base)
+        return _Prepared(now, self._merge(now, changes, unknown, expected), expected)
 
     def _merge(
         self,

@@ -1,0 +1,47 @@
+"""The result of an undo or a redo."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import KeptPath, Summary
+
+
+@dataclass(frozen=True)
+class UndoResult:
+    """What was taken back, or brought back if ``is_redo``.
+
+    ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
+    are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
+    ``uncommitted`` says why there is none though the change was committed, ``behind`` why the index does not
+    follow it. ``is_whole`` is False where a file or the index could not be written: the next execute, or the
+    same command, completes it.
+    """
+
+    task: Task
+    run: Run
+    is_redo: bool
+    summary: Summary
+    kept: tuple[KeptPath, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    commit: str | None = None
+    uncommitted: str | None = None
+    behind: str | None = None
+    is_dry_run: bool = False
+    is_whole: bool = True
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """The paths that stay as they are, and the warnings."""
+        yield from (f"left as it is: {kept.path}: {kept.reason}" for kept in self.kept)
+        yield from self.warnings
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """Warnings about the outcome."""
+        if self.uncommitted is not None:
+            yield f"this is in the worktree only, not committed: {self.uncommitted}"
+        if self.behind is not None:
+            yield f"the index was not updated for the commit: {self.behind}"

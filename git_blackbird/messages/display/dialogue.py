@@ -1,0 +1,204 @@
+"""What a person is asked: the steps of a decision, and the questions of agents.
+
+A user interface shows the offers of a checkpoint. ``next_step`` says what a choice leads to: a reply, which
+ends the dialogue, or a step to show, after which the offers are open again.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from git_blackbird.messages.display.events import render_rights
+from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.incoming.questions import OTHER
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.decision import (
+    APPROVES,
+    SPECS,
+    VIEWS,
+    Choice,
+    Decision,
+    Reply,
+    reply_of,
+)
+from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
+from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.checkpoint import Checkpoint
+
+_REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
+_ANYWAY = "Approve on this branch anyway"
+
+
+class Offer(NamedTuple):
+    """A line of the list of choices. ``choice`` is None, and no digit is its key, on the one that is none."""
+
+    choice: Choice | None
+    label: str
+    digit: int | None
+    blocked_reason: str | None = None
+
+
+UNDECIDED = Offer(None, "(choose)", None)
+"""Begins the list, under the cursor, where nothing is preselected."""
+
+
+def offers_of(checkpoint: Checkpoint) -> tuple[Offer, ...]:
+    """Return the lines of the list of choices; on a blocked one no cursor stops."""
+    undecided = (UNDECIDED,) if checkpoint.preselected is None else ()
+    offers = (
+        Offer(spec.choice, spec.label, spec.digit, checkpoint.blocked_reason(spec.choice))
+        for spec in checkpoint.offers()
+    )
+    return (*undecided, *offers)
+
+
+class Unsent(NamedTuple):
+    """What a person wrote about a change and has not sent."""
+
+    has_request: bool = False
+    comments: int = 0
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is a single thing."""
+        return self.has_request + self.comments == 1
+
+    def __str__(self) -> str:
+        """Name it, with its verb; "" for nothing."""
+        request = ["a change request"] if self.has_request else []
+        comments = [counted(self.comments, "comment")] if self.comments else []
+        verb = "is" if self.is_one else "are"
+        return f"{' and '.join(request + comments)} {verb} not sent" if any(self) else ""
+
+
+@dataclass(frozen=True)
+class Say:
+    """Say why a choice leads to nothing."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ShowDiff:
+    """Show the difference of two trees."""
+
+    trees: Trees
+
+
+@dataclass(frozen=True)
+class WriteRequest:
+    """Let a change request be written, which begins with the ``suggestion`` where nothing was written before.
+
+    ``source`` names what a suggestion asks for. ``remark`` says what is sent along; "" for nothing.
+    """
+
+    suggestion: str | None
+    source: str
+    remark: str
+    title: str = "What should change?"
+
+    def reply(self, text: str) -> Decision:
+        """Return the decision that sends a text, unchanged."""
+        return Decision(DecisionState.CHANGES_REQUESTED, text)
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Ask whether to go on, with the cursor on no; yes leads to ``then``.
+
+    ``remarks`` are shown above the question.
+    """
+
+    remarks: tuple[str, ...]
+    question: str
+    yes: str
+    no: str = "Go back"
+    then: "Reply | Confirm | None" = None
+
+
+Step = Say | ShowDiff | WriteRequest | Confirm | Reply
+
+
+def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
+    """Return what a choice leads to; a reply would drop what is ``unsent``."""
+    if choice in VIEWS:
+        return view_step(checkpoint, choice)
+    obstacle = checkpoint.blocked_reason(choice)
+    if obstacle is not None:
+        return Say(f"not possible: {clean_line(obstacle)}")
+    if choice is Choice.REQUEST_CHANGES:
+        source = _source(checkpoint.run, checkpoint.merged)
+        remark = "" if checkpoint.since_request is None else _REPEATED
+        return WriteRequest(checkpoint.suggested_request, source, remark)
+    branch = checkpoint.other_branch
+    step: Reply | Confirm = reply_of(choice, branch_confirmed=branch is not None)
+    if choice in APPROVES and branch is not None:
+        careful = f"Careful: {branch.text}."
+        step = Confirm((careful,), f"{_ANYWAY}?", _ANYWAY, then=step)
+    return Confirm(*_dropping(checkpoint, unsent), then=step) if any(unsent) else step
+
+
+def _source(run: Run, merged: MergedReview | None) -> str:
+    """Name the source of a suggested change request."""
+    has_findings = merged is not None and bool(merged.findings)
+    sources = (
+        ("the hook printed", run.own.decision.hook_output is not None),
+        ("the check printed", run.failed_check is not None),
+        ("the reviewers found", has_findings),
+    )
+    return f"what {' and '.join(text for text, is_there in sources if is_there)}"
+
+
+def view_step(checkpoint: Checkpoint, choice: Choice) -> Say | ShowDiff:
+    """Return what a choice that shows a diff leads to."""
+    trees = checkpoint.pair_of(choice)
+    return Say(no_diff_text(checkpoint.blocked_reason(choice) or "")) if trees is None else ShowDiff(trees)
+
+
+def _dropping(checkpoint: Checkpoint, unsent: Unsent) -> tuple[tuple[str, ...], str, str]:
+    them, drop = ("it", "Drop it") if unsent.is_one else ("them", "Drop them")
+    is_possible = checkpoint.is_possible(Choice.REQUEST_CHANGES)
+    sends = f"; {SPECS[Choice.REQUEST_CHANGES].digit} sends {them}" if is_possible else ""
+    return (f"Careful: {unsent}{sends}.",), f"{drop}?", drop
+
+
+def no_diff_text(reason: str) -> str:
+    """Say why a diff cannot be shown."""
+    return f"no diff can be shown: {clean_line(reason)}"
+
+
+def confirm_rights(question: RightsQuestion) -> Confirm:
+    """Ask whether to start an agent that may do more than edit the worktree."""
+    name = agent_in_text(question.agent).removeprefix("the agent ")
+    yes = "Yes, start it, and remember this answer in this repository"
+    return Confirm(render_rights(question), f"Start the agent {name}?", yes, "No, start nothing")
+
+
+class AnswerOffer(NamedTuple):
+    """A line of the list of answers; ``answer`` is None on the one for another answer."""
+
+    answer: str | None
+    label: str
+
+
+def answers_to(question: Question) -> tuple[AnswerOffer, ...]:
+    """Return the lines of the list of answers; none where an answer is written."""
+    if not question.options:
+        return ()
+    listed = (AnswerOffer(option, clean_line(option)) for option in question.options)
+    return (*listed, AnswerOffer(None, OTHER))
+
+
+def own_words(question: Question, draft: str) -> str:
+    """Return the text that another answer begins with: what was written before, if it was no option."""
+    return "" if draft in question.options else draft
+
+
+def question_title(task_id: TaskId, place: tuple[int, int]) -> str:
+    """Return the title of a question; ``place`` is its number and how many there are."""
+    number, count = place
+    return f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")

@@ -1,0 +1,151 @@
+"""What each choice of a decision leads to, and what an agent's question is asked with."""
+
+from dataclasses import replace
+
+import pytest
+
+from git_blackbird.messages.display.dialogue import (
+    UNDECIDED,
+    Confirm,
+    Say,
+    ShowDiff,
+    Unsent,
+    WriteRequest,
+    answers_to,
+    next_step,
+    offers_of,
+    own_words,
+    question_title,
+)
+from git_blackbird.model.base.ids import ObjectId, TaskId
+from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.summary import Summary, Trees
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
+from tests.controller.support import leaf
+from tests.records import NO_TREES, STAMP, run_of
+
+TREES, SINCE = Trees(ObjectId("1" * 40), ObjectId("2" * 40)), Trees(ObjectId("3" * 40), ObjectId("2" * 40))
+FACTS = {
+    "id": "0" * 16,
+    "task_id": "a",
+    "started_at": STAMP,
+    "status": "success",
+    "decision_state": "pending",
+}
+SHOWN = Checkpoint(leaf("a"), run_of(**FACTS), Summary(), TREES, is_in_worktree=True)
+REQUESTED = replace(SHOWN, since_request=SinceRequest("Again.", Summary(), SINCE))
+NOTHING = Unsent()
+APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
+
+
+def with_run(**facts: object) -> Checkpoint:
+    return replace(SHOWN, run=run_of(**{**FACTS, **facts}))
+
+
+FAILED = with_run(status="failed")
+IN_PART = with_run(landing="blocked", landing_reason="A file.", landing_begun=NO_TREES)
+NOT_COMMITTED = with_run(landing="landed")
+
+
+@pytest.mark.parametrize(
+    ("shown", "digits"),
+    [
+        (SHOWN, "123459"),
+        (replace(SHOWN, is_in_worktree=False), "12345"),
+        (REQUESTED, "1234589"),
+        (FAILED, " 1234569"),
+        (IN_PART, "1259"),
+        (NOT_COMMITTED, "1590"),
+    ],
+)
+def test_what_is_offered_where(shown: Checkpoint, digits: str) -> None:
+    offers = offers_of(shown)
+    assert "".join(" " if offer.digit is None else str(offer.digit) for offer in offers) == digits
+    assert (UNDECIDED in offers) is (shown.preselected is None)
+
+
+def test_what_reads_otherwise() -> None:
+    assert [offer.label for offer in offers_of(NOT_COMMITTED)][:1] == ["Commit again"]
+    assert offers_of(FAILED)[1].label == "Accept as it is and continue"
+    blocked = replace(SHOWN, request_blocked_reason="no session")
+    assert [offer.blocked_reason for offer in offers_of(blocked)][2] == "no session"
+
+
+@pytest.mark.parametrize(
+    ("choice", "step"),
+    [
+        (Choice.APPROVE_CONTINUE, APPROVE),
+        (Choice.APPROVE_QUIT, Decision(DecisionState.APPROVED_QUIT)),
+        (Choice.REQUEST_CHANGES, WriteRequest(None, "what ", "")),
+        (Choice.REJECT, Decision(DecisionState.REJECTED)),
+        (Choice.VIEW_DIFF, ShowDiff(TREES)),
+        (Choice.RETRY, Retry()),
+        (Choice.REVIEW_AGAIN, RerunReviews()),
+        (Choice.VIEW_SINCE_REQUEST, Say("no diff can be shown: there is no pair of snapshots to compare")),
+        (Choice.REJECT_AND_UNDO, Decision(DecisionState.REJECTED, undoes=True)),
+        (Choice.ACCEPT_WITHOUT_COMMIT, replace(APPROVE, without_commit=True)),
+    ],
+)
+def test_where_a_choice_leads(choice: Choice, step: object) -> None:
+    assert next_step(SHOWN, choice, NOTHING) == step
+
+
+def test_a_request_says_what_is_sent_with_it_and_becomes_a_decision() -> None:
+    assert next_step(REQUESTED, Choice.VIEW_SINCE_REQUEST, NOTHING) == ShowDiff(SINCE)
+    step = next_step(REQUESTED, Choice.REQUEST_CHANGES, NOTHING)
+    assert isinstance(step, WriteRequest)
+    assert step.remark.startswith("What you requested before is sent again with this")
+    assert step.reply(" Say two.\n") == Decision(DecisionState.CHANGES_REQUESTED, " Say two.\n")
+    blocked = replace(SHOWN, request_blocked_reason="no session")
+    assert next_step(blocked, Choice.REQUEST_CHANGES, NOTHING) == Say("not possible: no session")
+
+
+def test_an_approval_on_another_branch_is_confirmed() -> None:
+    shown = replace(SHOWN, other_branch=OtherBranch("main", "side"))
+    step = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
+    assert isinstance(step, Confirm)
+    assert step.remarks == ("Careful: the run worked on the branch main; now HEAD is on side.",)
+    assert step.then == replace(APPROVE, branch_confirmed=True)
+    assert not isinstance(next_step(shown, Choice.REJECT, NOTHING), Confirm)
+
+
+@pytest.mark.parametrize(
+    ("unsent", "remark", "yes"),
+    [
+        (Unsent(has_request=True), "Careful: a change request is not sent; 3 sends it.", "Drop it"),
+        (Unsent(comments=1), "Careful: 1 comment is not sent; 3 sends it.", "Drop it"),
+        (
+            Unsent(has_request=True, comments=2),
+            "Careful: a change request and 2 comments are not sent; 3 sends them.",
+            "Drop them",
+        ),
+    ],
+)
+def test_what_is_not_sent_is_dropped_only_where_that_is_confirmed(
+    unsent: Unsent, remark: str, yes: str
+) -> None:
+    shown = replace(SHOWN, other_branch=OtherBranch("main", "side"))
+    step = next_step(shown, Choice.APPROVE_CONTINUE, unsent)
+    assert step == Confirm((remark,), f"{yes}?", yes, then=next_step(shown, Choice.APPROVE_CONTINUE, NOTHING))  # type: ignore[arg-type]
+    assert next_step(shown, Choice.VIEW_DIFF, unsent) == ShowDiff(TREES)
+    assert isinstance(next_step(shown, Choice.REQUEST_CHANGES, unsent), WriteRequest)
+    blocked = next_step(replace(SHOWN, request_blocked_reason="gone"), Choice.REJECT, unsent)
+    assert isinstance(blocked, Confirm)
+    assert "; 3" not in blocked.remarks[0]
+
+
+def test_a_question_has_its_options_and_another_answer() -> None:
+    listed = Question(id="tongue", prompt="Which?", options=("English", "Deu\x1b[1mtsch"))
+    assert [tuple(offer) for offer in answers_to(listed)] == [
+        ("English", "English"),
+        ("Deu\x1b[1mtsch", "Deutsch"),
+        (None, "Other..."),
+    ]
+    assert answers_to(Question(id="name", prompt="Which?")) == ()
+    assert (own_words(listed, "English"), own_words(listed, "Latin")) == ("", "Latin")
+    assert (question_title(TaskId("a"), (1, 1)), question_title(TaskId("a"), (2, 3))) == (
+        "a asks",
+        "a asks (2 of 3)",
+    )
