@@ -21,15 +21,22 @@ def run() -> "NoReturn":
     """Run the program: the console script."""
     _interrupts_end_silently()
     try:
-        code = _run()
+        begin = _prepare_process()
+        code = main(sys.argv[1:], _real_world, begin)
+        _interrupts_end_silently()
+    except KeyboardInterrupt:  # while the error was being reported
+        _interrupts_end_silently()
+        code = 130
     except OSError as error:
         # Not even what reports errors can be loaded.
         sys.stderr.write(f"fatal: {error.strerror}\n")
         code = 128
+    _freeze_garbage()
     sys.exit(code)
 
 
-def _run() -> int:
+def _prepare_process() -> "Callable[[], None]":
+    """Prepare streams and tracing; return what takes the signals once a command has something to lose."""
     import gc  # signals first, here and below
     import os
 
@@ -39,20 +46,18 @@ def _run() -> int:
 
     from git_blackbird import trace
     from git_blackbird.cli.stdio import debounce_sigint, open_closed_streams, prepare_streams
-    from git_blackbird.errors import ExitCode
 
     open_closed_streams()
     prepare_streams()
     trace.start(os.environ)
-    try:
-        code = main(sys.argv[1:], _real_world, begin=debounce_sigint)
-        _interrupts_end_silently()
-    except KeyboardInterrupt:  # while the error was being reported
-        _interrupts_end_silently()
-        return ExitCode.INTERRUPTED
-    # The process ends: what it still holds need not be searched for garbage before.
+    return debounce_sigint
+
+
+def _freeze_garbage() -> None:
+    """Spare the end of the process the search for garbage in what it still holds."""
+    import gc  # signals first
+
     gc.freeze()
-    return code
 
 
 def _interrupts_end_silently() -> None:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from git_blackbird.agents.protocol import Agent
 from git_blackbird.cluster.addresses import require_host, scheduler_command
 from git_blackbird.cluster.connection import Connection
 from git_blackbird.cluster.extra import LOCAL, require_extra, require_tls_files
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.local import local_workers
-from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import AgentStart, RunContext
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
@@ -37,6 +38,8 @@ _MOST_LOCAL = 64
 
 class Cluster:
     """The workers behind one scheduler, while a call uses them."""
+
+    is_here = False
 
     def __init__(
         self, workspace: Workspace, say: Callable[[str], None], *, patience: float = _CONNECT_SECONDS
@@ -115,13 +118,13 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    def version_of(self, agent: str) -> str:
+    def version_of(self, agent: Agent) -> str:
         """Return the version of an agent on a worker. Raises AgentUnavailableError where none has it."""
         for worker in self.connection.workers:
-            if agent in worker.agents:
-                return worker.agents[agent]
+            if agent.name in worker.agents:
+                return worker.agents[agent.name]
         names = ", ".join(f"{worker.name}: {', '.join(worker.agents)}" for worker in self.connection.workers)
-        raise AgentUnavailableError(f"no worker has the agent {agent} ({names})")
+        raise AgentUnavailableError(f"no worker has the agent {agent.name} ({names})")
 
     def is_machine_lost(self, run: Run) -> bool:
         """Whether the worker of a run was lost and has not reconnected."""

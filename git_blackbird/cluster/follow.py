@@ -17,10 +17,11 @@ from git_blackbird.cluster.ordering import NotSentError, send_base, submit
 from git_blackbird.cluster.orders import RunEnd, RunOrder, read_step
 from git_blackbird.cluster.results import UnreadableEndError, fetch_end
 from git_blackbird.cluster.worker import stop_events, topic_of
-from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, log_paths
 from git_blackbird.controller.core.status_sync import note_process
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.launch.launch import AgentStart, RunContext
+from git_blackbird.controller.launch.logs import log_paths
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.base.next_steps import restart_command

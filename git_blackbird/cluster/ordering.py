@@ -8,8 +8,9 @@ from git_blackbird.agents.process.launch import Limits
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.cluster.orders import RunOrder, RunRefs, write_order
 from git_blackbird.cluster.worker import AGENT, make_here, resource_of
-from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, log_bytes
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import AgentStart, RunContext
+from git_blackbird.controller.launch.logs import log_bytes
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head

@@ -25,12 +25,12 @@ from git_blackbird.cluster.orders import (
     write_order,
     write_step,
 )
-from git_blackbird.controller.change.work.agent_process import scratch_dir
 from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError

@@ -12,8 +12,8 @@ from git_blackbird.cluster.remote_run import (
     STDERR,
     STDOUT,
 )
-from git_blackbird.controller.change.work.agent_process import log_bytes, log_paths
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.logs import log_bytes, log_paths
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects

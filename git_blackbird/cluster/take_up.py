@@ -9,18 +9,13 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.orders import ALL_REFS, RunRefs
-from git_blackbird.controller.change.work.agent_process import (
-    AgentStart,
-    RunContext,
-    follow_agent,
-    started_event,
-)
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import AgentStart, RunContext, follow_agent, started_event
 from git_blackbird.controller.place.worktrees import reopen_place
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -77,7 +72,7 @@ async def _take_up(
     agent = find_agent_for_run(workspace, run)
     plan = workspace.store.plan()
     title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
-    context = RunContext(place, agent, "", ui, set(), elsewhere=cluster)
+    context = RunContext(place, agent, "", ui, set(), cluster)
     child = RemoteRun(
         cluster.connection,
         context,

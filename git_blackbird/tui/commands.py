@@ -6,6 +6,7 @@ from itertools import chain
 
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import begin_undo, undo_task
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
@@ -21,7 +22,6 @@ from git_blackbird.controller.engine.commands import (
     review_loop,
     review_obstacle,
 )
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided

@@ -9,19 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.cluster import join_cluster
+from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
 from git_blackbird.controller.engine.commands import execute_loop
-from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
@@ -146,7 +145,7 @@ def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
     no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
-    asyncio.run(Engine(workspace, Person(), CallScope()).ask_consent(chosen_agent(workspace)))
+    asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
 
 
 def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from git_blackbird.agents.process import signals
+from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
-from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of

@@ -32,8 +32,8 @@ from tests.trial.program import PATIENCE_SECONDS, Record, Trial
 
 FOLDER = Path(__file__).with_name("streams")
 _HURRIED = """
-from git_blackbird.controller.change.work import agent_process
-agent_process.RESULT_GRACE_SECONDS = 0.0
+from git_blackbird.controller.launch import launch
+launch.RESULT_GRACE_SECONDS = 0.0
 from git_blackbird.cli.main import run
 run()
 """

@@ -5,7 +5,7 @@ import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
-from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState

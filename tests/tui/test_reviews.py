@@ -5,7 +5,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp

@@ -87,7 +87,7 @@ def add(
 
 
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
-    from git_blackbird.controller.plan.status_changes import set_status  # loads what runs agents
+    from git_blackbird.controller.change.status_changes import set_status
 
     workspace = call.workspace
     workspace.require_settings()

@@ -27,6 +27,7 @@ from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.undo.selection import has_anything_to_undo
 from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.drafts import write_message
@@ -42,7 +43,6 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_answer_options
@@ -54,26 +54,22 @@ from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Timings
-from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_loop(workspace: Workspace, command: str, loop: Loop) -> Stop:
-    """Run to the stop; a first SIGINT, SIGTERM or SIGHUP pauses, a second kills.
+@contextlib.contextmanager
+def loop_runner(workspace: Workspace, command: str, loop: Loop) -> Iterator[asyncio.Runner]:
+    """Yield what runs a loop: a first SIGINT, SIGTERM or SIGHUP pauses, a second kills.
 
-    Raises LockedError when another process runs agents here, BlackbirdError when something cannot go on.
+    Raises LockedError when another process runs agents here.
     """
-    with hold_controller(workspace, command):
-        return asyncio.run(_run(loop))
-
-
-async def _run(loop: Loop) -> Stop:
-    events = asyncio.get_running_loop()
-    presses = Debouncer(events.time)
-    for number in _PAUSING:
-        events.add_signal_handler(number, interrupt_once, presses, loop.interrupt)
-    return await loop.run(join_cluster)
+    with hold_controller(workspace, command), asyncio.Runner() as runner:
+        events = runner.get_loop()
+        presses = Debouncer(events.time)
+        for number in _PAUSING:
+            events.add_signal_handler(number, interrupt_once, presses, loop.interrupt)
+        yield runner
 
 
 def interrupt_once(presses: Debouncer, interrupt: Callable[[], None]) -> None:
@@ -326,7 +322,9 @@ def run_loop_command(
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     spent, began = trace.add_up() if timings else {}, time.monotonic()
     with build_ui(call, workspace, stream=wants_stream) as ui:
-        stop = run_loop(workspace, call.command, prepare(ui))
+        loop = prepare(ui)
+        with loop_runner(workspace, call.command, loop) as runner:
+            stop = runner.run(loop.run(join_cluster))
     if timings:
         show_timings(call, Timings.of(spent, time.monotonic() - began))
     return show_stop(call, stop, ui.shown_reviews)

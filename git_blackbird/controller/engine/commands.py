@@ -15,6 +15,7 @@ from git_blackbird.controller.change.work.instructions import (
     changes_instruction,
     continue_instruction,
 )
+from git_blackbird.controller.change.work.questions import answers_needed_error
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import (
     adding_way_out,
@@ -27,7 +28,6 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, require_
 from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.run_tasks import answers_needed_error
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.parent import require_children_done

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
+from git_blackbird.controller.change.stops import undeliverable_stop
+from git_blackbird.controller.change.work.questions import paused_stop
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.run_tasks import paused_stop
-from git_blackbird.controller.engine.stops import parent_review_stop, undeliverable_stop, unreadable_stop
+from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status

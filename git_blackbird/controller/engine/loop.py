@@ -2,41 +2,39 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, assert_never
 
 from git_blackbird import trace
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.step import check_change
+from git_blackbird.controller.change.decide.step import decide
+from git_blackbird.controller.change.land.step import land_change
 from git_blackbird.controller.change.land.turns import next_to_land
-from git_blackbird.controller.change.work.agent_process import OtherMachines, sweep_scratch_dirs
+from git_blackbird.controller.change.review.step import review_change
+from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
+from git_blackbird.controller.change.undo.step import finish_undo
 from git_blackbird.controller.change.work.instructions import Instruction, Restart
-from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
-from git_blackbird.controller.core.drafts import drop_recorded_drafts
-from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.actions.check import check_change
-from git_blackbird.controller.engine.actions.decide import decide
-from git_blackbird.controller.engine.actions.land import land_change
-from git_blackbird.controller.engine.actions.review import review_change, review_parent
-from git_blackbird.controller.engine.actions.run_tasks import (
+from git_blackbird.controller.change.work.questions import ask_paused, ask_questions
+from git_blackbird.controller.change.work.start import work_on
+from git_blackbird.controller.change.work.step import (
     apply_change_request,
-    ask_paused,
-    ask_questions,
     continue_run,
     restart_task,
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.engine.actions.undo import finish_undo
-from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
+from git_blackbird.controller.core.drafts import drop_recorded_drafts
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
-    NotAgreedError,
     agent_stopped_stop,
-    interrupted_stop,
     lost_sessions_stop,
     not_started_stop,
     notify_paused,
@@ -44,7 +42,10 @@ from git_blackbird.controller.engine.stops import (
     parent_review_stop,
     unreadable_stop,
 )
+from git_blackbird.controller.launch.launch import Launcher
+from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.place.places import remove_landed
+from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.model.base.ids import TaskId
@@ -81,7 +82,7 @@ FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanSta
 _ReadState = Callable[[Workspace, UserInterface, CallScope], PlanState]
 
 
-class Machines(OtherMachines, Protocol):
+class Machines(Launcher, Protocol):
     """Machines on which agents start while a call uses them."""
 
     @property
@@ -113,12 +114,12 @@ class Loop:
         self, workspace: Workspace, ui: UserInterface, scope: CallScope, first: FirstStep | None = None
     ) -> None:
         self._workspace = workspace
-        self._engine = Engine(workspace, ui, scope)
+        self._call = Call(workspace, ui, scope)
         self._first = first
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
-        self._engine.interrupt()
+        self._call.interrupt()
 
     async def run(self, join: Join) -> Stop:
         """Perform actions until the call ends; needs the controller lock.
@@ -126,91 +127,97 @@ class Loop:
         ``join`` connects the machines of a cluster, where one is configured. Raises BlackbirdError when
         something cannot go on at all.
         """
-        if not self._workspace.config.cluster.address:
-            return await self._run()
-        engine = self._engine
-        async with contextlib.AsyncExitStack() as stack:
-            joining = stack.enter_async_context(join(self._workspace, partial(inform, engine.ui)))
-            machines = await engine.interruptible(joining)
-            if machines is None:
-                return await self._run()
-            self._workspace = engine.workspace = machines.workspace
-            engine.elsewhere = machines
-            inform(engine.ui, machines.about)
-            await engine.interruptible(machines.take_up(engine.ui, engine.force_stop))
-            try:
-                return await self._run()
-            finally:
-                await machines.clear(engine.ui)
-
-    async def _run(self) -> Stop:
-        workspace, engine = self._workspace, self._engine
-        drop_recorded_drafts(workspace)
-        try:
-            stop = await self._turn(recover, self._begin)
-            while stop is None:
-                stop = await self._turn(scan, self._next)
-            if stop.reason is not StopReason.INTERRUPTED:
-                stop = self._with_charges(stop)
-        except (AgentUnavailableError, NotAgreedError) as error:
-            stop = not_started_stop(error)
-        finally:
-            await engine.finish_background_work()
+        async with self._launcher(join):
+            workspace, call = self._workspace, self._call
             drop_recorded_drafts(workspace)
+            try:
+                state = await self._read(recover)
+                begun = interrupted_stop() if state is None else await self._begin(state)
+                stop = await self._next(begun) if isinstance(begun, PlanState) else begun
+                while stop is None:
+                    state = await self._read(scan)
+                    stop = interrupted_stop() if state is None else await self._next(state)
+                if stop.reason is not StopReason.INTERRUPTED:
+                    stop = self._with_charges(stop)
+            except (AgentUnavailableError, NotAgreedError) as error:
+                stop = not_started_stop(error)
+            finally:
+                await call.finish_background_work()
+                drop_recorded_drafts(workspace)
+            return self._ended(stop)
+
+    @contextlib.asynccontextmanager
+    async def _launcher(self, join: Join) -> AsyncIterator[None]:
+        """Start agents on the machines of a cluster within the block, where one is configured."""
+        call = self._call
+        async with contextlib.AsyncExitStack() as stack:
+            if self._workspace.config.cluster.address:
+                joining = stack.enter_async_context(join(self._workspace, partial(inform, call.ui)))
+                machines = await call.interruptible(joining)
+                if machines is not None:
+                    self._workspace = call.workspace = machines.workspace
+                    call.launcher = machines
+                    inform(call.ui, machines.about)
+                    await call.interruptible(machines.take_up(call.ui, call.force_stop))
+                    stack.push_async_callback(machines.clear, call.ui)
+            yield
+
+    def _ended(self, stop: Stop) -> Stop:
+        """Report the end of the call, and return its stop as it is shown."""
+        workspace, call = self._workspace, self._call
         state = workspace.plan_state()
-        notify_waiting(workspace, engine.ui, state, engine.scope, stop)
+        notify_waiting(workspace, call.ui, state, call.scope, stop)
         stop = stop.with_options(workspace.call_options)
-        engine.ui.end(stop, state)
+        call.ui.end(stop, state)
         return stop
 
     def _with_charges(self, stop: Stop) -> Stop:
         """Charge starts without work to agents or tasks; return the stop whose exit code comes first."""
-        engine = self._engine
-        engine.charge_failures()
-        refusals = [agent_stopped_stop(self._workspace, runs) for runs in engine.empty_starts.refused]
-        lost = [lost_sessions_stop(engine.lost_sessions)] if engine.lost_sessions else []
+        call = self._call
+        call.charge_failures()
+        refusals = [agent_stopped_stop(self._workspace, runs) for runs in call.empty_starts.refused]
+        lost = [lost_sessions_stop(call.lost_sessions)] if call.lost_sessions else []
         first = first_of((stop, *refusals, *lost))
         for refusal in refusals:
             if refusal is not first:
-                warn(engine.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
+                warn(call.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
         return replace(first, blocked=stop.blocked)
 
-    async def _turn(
-        self, read_state: _ReadState, act: Callable[[PlanState], Awaitable[Stop | None]]
-    ) -> Stop | None:
-        engine = self._engine
-        state = None
-        if not engine.is_interrupted:
-            work = run_in_thread(lambda: read_state(self._workspace, engine.ui, engine.scope))
-            state = await engine.interruptible(work)
-        return interrupted_stop() if state is None else await act(state)
+    async def _read(self, read_state: _ReadState) -> PlanState | None:
+        """Read the state of the plan; None where the call is interrupted."""
+        call = self._call
+        if call.is_interrupted:
+            return None
+        work = run_in_thread(lambda: read_state(self._workspace, call.ui, call.scope))
+        return await call.interruptible(work)
 
-    async def _begin(self, state: PlanState) -> Stop | None:
-        engine = self._engine
+    async def _begin(self, state: PlanState) -> Stop | PlanState | None:
+        """Complete what was interrupted, and do what the call begins with; return a state to go on with."""
+        call = self._call
         sweep_scratch_dirs(self._workspace.paths)
         await run_in_thread(lambda: remove_landed(self._workspace))
-        require_reviewers(self._workspace, state, engine.scope)
+        require_reviewers(self._workspace, state, call.scope)
         while (half := self._half_written(state)) is not None:
-            stop = await perform(engine, *half)
-            scanned = None if stop is not None else await self._scan(engine.scope)
+            stop = await perform(call, *half)
+            scanned = None if stop is not None else await self._scan(call.scope)
             if scanned is None:
                 return stop or interrupted_stop()
             state = scanned
         if not state.begun:
             # Left by a call that was killed once all was recorded.
             Journal(self._workspace.repo, "").clear()
-        require_decided(state, engine.scope)
+        require_decided(state, call.scope)
         first = None if self._first is None else self._first(state)
-        notify_paused(engine.ui, state, engine.scope)
+        notify_paused(call.ui, state, call.scope)
         match first:
             case Restart():
-                return await restart_task(engine, first, state)
+                return await restart_task(call, first, state)
             case Instruction():
-                return await engine.run_task(first)
+                return await work_on(call, first)
             case AskQuestions():
-                return await perform(engine, first, state)
+                return await perform(call, first, state)
             case PlanState() | None:
-                return await self._next(first or state)
+                return first or state
 
     def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
         """Return the action that completes an interrupted landing or undo, if there is one.
@@ -218,30 +225,30 @@ class Loop:
         Raises RequestError for a task that has left the plan.
         """
         require_planned(state)
-        action, state = self._confirmed_action(state, self._engine.scope)
+        action, state = self._confirmed_action(state, self._call.scope)
         is_half = isinstance(action, FinishUndo | LandChange) and is_half_written(action.run)
         return (action, state) if is_half else None
 
     async def _next(self, state: PlanState) -> Stop | None:
-        if self._engine.is_interrupted:
+        if self._call.is_interrupted:
             return interrupted_stop()
         if self._workspace.config.execution.jobs > 1:
-            return await Scheduler(self._engine, self._choose, perform, self._scan).run(state)
-        action, state = self._choose(state, self._engine.scope)
-        if isinstance(action, ParentReviewRequired | Idle) and (stops := self._engine.charge_failures()):
+            return await Scheduler(self._call, self._choose, perform, self._scan).run(state)
+        action, state = self._choose(state, self._call.scope)
+        if isinstance(action, ParentReviewRequired | Idle) and (stops := self._call.charge_failures()):
             return next(filter(None, stops), None)
-        return await perform(self._engine, action, state)
+        return await perform(self._call, action, state)
 
     async def _scan(self, scope: CallScope) -> PlanState | None:
-        work = run_in_thread(lambda: scan(self._workspace, self._engine.ui, scope))
-        return await self._engine.interruptible(work)
+        work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))
+        return await self._call.interruptible(work)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action with its state. A landing waits for its turn.
 
         It lands out of turn if nothing else can be done without a person.
         """
-        starts = self._engine.empty_starts
+        starts = self._call.empty_starts
         scope = replace(scope, busy=scope.busy | starts.held)
         if starts.stopped and model_of(chosen_agent(self._workspace)) in starts.stopped:
             scope = replace(scope, starts_left=0)
@@ -263,7 +270,7 @@ class Loop:
 
         An action of an agent that refuses every task is left out.
         """
-        stopped = self._engine.empty_starts.stopped
+        stopped = self._call.empty_starts.stopped
         action = next_action(state, scope)
         while not isinstance(action, ParentReviewRequired | Idle):
             task_id = action.task.id
@@ -278,60 +285,60 @@ class Loop:
         return action, state
 
 
-async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
+async def perform(call: Call, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
     """Hand an action to its handler."""
     about = "" if isinstance(action, ParentReviewRequired | Idle) else action.task.id
     trace.event("next action", type(action).__name__, about)
     match action:
         case ApplyChangeRequest():
-            return await apply_change_request(engine, action, state)
+            return await apply_change_request(call, action, state)
         case CheckChange():
             with trace.measured(Phase.CHECK, action.task.id):
-                return await check_change(engine, action, state)
+                return await check_change(call, action, state)
         case LandChange():
             with trace.measured(Phase.LANDING, action.task.id):
-                return await land_change(engine, action, state)
+                return await land_change(call, action, state)
         case FinishUndo():
-            return await finish_undo(engine, action)
+            return await finish_undo(call, action)
         case ReviewChange():
             with trace.measured(Phase.REVIEWS, action.task.id):
-                return await review_change(engine, action, state)
+                return await review_change(call, action, state)
         case PendingDecision():
-            return await decide(engine, action, state)
+            return await decide(call, action, state)
         case AskQuestions():
-            return await ask_questions(engine, action, state)
+            return await ask_questions(call, action, state)
         case SendFeedback():
-            return await send_feedback(engine, action, state)
+            return await send_feedback(call, action, state)
         case ReviewParent():
             with trace.measured(Phase.REVIEWS, action.task.id):
-                return await review_parent(engine, action, state)
+                return await review_parent(call, action, state)
         case ParentReviewRequired():
             return parent_review_stop(state, action)
         case ContinueRun():
-            return await continue_run(engine, action, state)
+            return await continue_run(call, action, state)
         case AskPaused():
-            return await ask_paused(engine, action, state)
+            return await ask_paused(call, action, state)
         case StartTask():
-            return await start_task(engine, action, state)
+            return await start_task(call, action, state)
         case Idle():
-            return idle_stop(engine, action, state)
+            return idle_stop(call, action, state)
         case _:
             assert_never(action)
 
 
-def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
+def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
     """Return the stop of a call with nothing left to do, with what is blocked."""
-    tasks, stop = state.plan.tasks, unreadable_stop(state, engine.scope)
-    touched = sorted(engine.touched & tasks.keys())
+    tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
+    touched = sorted(call.touched & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
-    if stop is None and engine.not_set_up:
-        text = "; ".join(error.message for error in engine.not_set_up.values())
+    if stop is None and call.not_set_up:
+        text = "; ".join(error.message for error in call.not_set_up.values())
         stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:
         text = f"failed: {', '.join(failed)}"
         stop = Stop(StopReason.FAILED, text, tuple(_steps_after_failures(state, failed)))
     elif stop is None:
-        next_steps = tuple(_next_steps(engine.scope, state))
+        next_steps = tuple(_next_steps(call.scope, state))
         stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
     return replace(stop, blocked=action.blocked)
 

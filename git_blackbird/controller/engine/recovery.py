@@ -10,12 +10,6 @@ from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.change.commit.approval import recover_approval
-from git_blackbird.controller.change.work.agent_process import (
-    log_bytes,
-    log_paths,
-    publish_leftover_logs,
-    remove_litter,
-)
 from git_blackbird.controller.change.work.finish import (
     not_kept,
     save_finished_run,
@@ -30,13 +24,14 @@ from git_blackbird.controller.change.work.guard import (
     stop_tracking,
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
-from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
-from git_blackbird.controller.change.work.task_run import require_recorded
+from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.logs import log_bytes, log_paths, publish_leftover_logs
+from git_blackbird.controller.launch.scratch import remove_litter
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
@@ -118,19 +113,6 @@ def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope:
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)
-
-
-def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
-    """Record a commit that does this task if the hook left one; return whether it did.
-
-    Raises StaleTaskError where it cannot be.
-    """
-    if deferred_commit_of(workspace, task_id) is None:
-        return False
-    for text in record_deferred(workspace):
-        inform(ui, text)
-    require_recorded(workspace, task_id)
-    return True
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:

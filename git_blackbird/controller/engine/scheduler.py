@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird import trace
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
 from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of
 from git_blackbird.controller.core.ui import inform
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import (
-    NotAgreedError,
-    interrupted_stop,
-    joined_steps,
-    not_started_stop,
-    open_items_stop,
-)
+from git_blackbird.controller.engine.stops import joined_steps, not_started_stop
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
@@ -40,7 +35,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-Perform = Callable[[Engine, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
+Perform = Callable[[Call, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
 Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
 Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
@@ -70,8 +65,8 @@ class Scheduler:
     A task has one action at a time. A decision that nobody is here to take is left open, and others go on.
     """
 
-    def __init__(self, engine: Engine, choose: Choose, perform: Perform, scan: Scan) -> None:
-        self._engine = engine
+    def __init__(self, call: Call, choose: Choose, perform: Perform, scan: Scan) -> None:
+        self._call = call
         self._choose = choose
         self._perform = perform
         self._scan = scan
@@ -87,7 +82,7 @@ class Scheduler:
         """Return how the call ends. Raises BlackbirdError where something about a task could not go on."""
         try:
             while True:
-                self._engine.empty_starts.seen_at_work.clear()
+                self._call.empty_starts.seen_at_work.clear()
                 last = await self._begin(state)
                 if not self._jobs and (last is None or not self._charge_failures()):
                     return await self._end(last, state)
@@ -95,7 +90,7 @@ class Scheduler:
                     await self._wait()
                 self._collect()
                 # After an interrupt the state is read once all have ended.
-                state = await self._scan(replace(self._engine.scope, busy=self._busy)) or state
+                state = await self._scan(replace(self._call.scope, busy=self._busy)) or state
         finally:
             # An unexpected error: pause the running agents.
             for job in self._jobs:
@@ -104,7 +99,7 @@ class Scheduler:
 
     async def _wait(self) -> None:
         """Wait until an action has ended, or an agent in doubt is seen at work."""
-        seen = asyncio.ensure_future(self._engine.empty_starts.seen_at_work.wait())
+        seen = asyncio.ensure_future(self._call.empty_starts.seen_at_work.wait())
         try:
             await asyncio.wait({*self._jobs, seen}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -112,7 +107,7 @@ class Scheduler:
 
     def _charge_failures(self) -> bool:
         """Count starts that no agent refused as failures of their tasks; return whether there were any."""
-        stops = self._engine.charge_failures()
+        stops = self._call.charge_failures()
         self._stops += filter(None, stops)
         return bool(stops)
 
@@ -123,17 +118,17 @@ class Scheduler:
     async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
         """Begin what may begin; return the action that would end the call, None if it ends already."""
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
-        while not self._engine.is_interrupted and not self._stops:
+        while not self._call.is_interrupted and not self._stops:
             action, state = self._choose(state, self._scope(state, waiting))
             if isinstance(action, Idle | ParentReviewRequired):
                 return action
             task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
-            models = models_of(self._engine.workspace, action)
+            models = models_of(self._call.workspace, action)
             if not self._has_room(holds) or agent in self._gone or not self._may_begin(models):
                 waiting |= {task_id}
                 continue
             trace.event("begin", type(action).__name__, task_id)
-            job = asyncio.create_task(self._perform(self._engine, action, state))
+            job = asyncio.create_task(self._perform(self._call, action, state))
             self._jobs[job] = _Job(task_id, holds, agent, models)
             # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
             await asyncio.sleep(0)
@@ -141,11 +136,11 @@ class Scheduler:
 
     def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
         """Return the scope for the next choice, without tasks that are at work or have to wait."""
-        scope, config = self._engine.scope, self._engine.workspace.config.execution
+        scope, config = self._call.scope, self._call.workspace.config.execution
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
         # A new start would begin with half of a change.
-        chosen = frozenset({model_of(chosen_agent(self._engine.workspace))})
+        chosen = frozenset({model_of(chosen_agent(self._call.workspace))})
         may_begin = self._has_room(frozenset({_AGENT})) and self._may_begin(chosen)
         if pending >= most or state.begun or not may_begin:
             scope = replace(scope, starts_left=0)
@@ -155,7 +150,7 @@ class Scheduler:
     def _agent_of(self, action: NextAction) -> _AgentPlace | None:
         match action:
             case StartTask() | ReviewParent():
-                return self._engine.workspace.config.agent, None
+                return self._call.workspace.config.agent, None
             case ApplyChangeRequest() | ContinueRun() | SendFeedback():
                 return action.run.provider, action.run.worker
             case _:
@@ -163,11 +158,11 @@ class Scheduler:
 
     def _may_begin(self, models: frozenset[AgentModel]) -> bool:
         at_work = frozenset[AgentModel]().union(*(job.models for job in self._jobs.values()))
-        return not models & self._engine.empty_starts.doubted & at_work
+        return not models & self._call.empty_starts.doubted & at_work
 
     def _has_room(self, holds: frozenset[str]) -> bool:
         held = Counter(each for job in self._jobs.values() for each in job.holds)
-        jobs = self._engine.workspace.config.execution.jobs
+        jobs = self._call.workspace.config.execution.jobs
         return all(held[each] < (jobs if each == _AGENT else 1) for each in holds)
 
     def _collect(self) -> None:
@@ -180,13 +175,13 @@ class Scheduler:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
             except BlackbirdError as error:
                 self._faults[job.task_id], error.is_told = error, True
-                self._engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
+                self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
                 continue
             if stop is not None:
                 self._note_stop(stop, job)
 
     def _note_stop(self, stop: Stop, job: _Job) -> None:
-        engine = self._engine
+        call = self._call
         if stop.reason in _OPEN:
             self._left[job.task_id] = stop
             return
@@ -196,26 +191,26 @@ class Scheduler:
             return
         if not self._stops and self._jobs and stop.reason is not StopReason.INTERRUPTED:
             goes = "goes on to its end" if len(self._jobs) == 1 else "go on to their end"
-            inform(engine.ui, f"no more tasks start; {', '.join(sorted(self._busy))} {goes}")
+            inform(call.ui, f"no more tasks start; {', '.join(sorted(self._busy))} {goes}")
         self._stops.append(stop)
-        if stop.reason is StopReason.INTERRUPTED and not engine.is_interrupted:
-            engine.interrupt()
+        if stop.reason is StopReason.INTERRUPTED and not call.is_interrupted:
+            call.interrupt()
 
     async def _end(self, last: Idle | ParentReviewRequired | None, state: PlanState) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
         if self._faults:
             raise next(iter(self._faults.values()))
         stops = [*self._stops, *self._unavailable.values()]
-        if self._engine.is_interrupted and not stops:
+        if self._call.is_interrupted and not stops:
             stops.append(interrupted_stop())
         if self._left:
             stops.append(open_items_stop(list(self._left.values())))
-        ending = None if last is None else await self._perform(self._engine, last, state)
+        ending = None if last is None else await self._perform(self._call, last, state)
         if ending is not None:
             stops.append(ending)
         first = first_of(stops)
         steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
-        return replace(first, next_steps=tuple(joined_steps(steps, self._engine.scope.only)))
+        return replace(first, next_steps=tuple(joined_steps(steps, self._call.scope.only)))
 
 
 def _resources_of(action: NextAction) -> frozenset[str]:

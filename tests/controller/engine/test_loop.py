@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
@@ -20,7 +21,6 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.deletion import delete_task
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.graph import readiness

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.controller.engine.stops import agent_refused_stop
+from git_blackbird.controller.change.stops import agent_refused_stop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,

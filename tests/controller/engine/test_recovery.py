@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
-from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.status import Status

@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.change.work.manual_commits import record_commit
 from git_blackbird.controller.core.ui import Unanswered
@@ -41,7 +42,6 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover, running_records
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change, finishes_task

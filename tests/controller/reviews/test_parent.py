@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
@@ -23,7 +24,6 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.plan.deletion import delete_task
 from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import AgentUnavailableError, RequestError

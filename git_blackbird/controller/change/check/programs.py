@@ -10,9 +10,9 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
-from git_blackbird.controller.change.work.agent_process import log_bytes
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.logs import log_bytes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import AgentResult, Progress
 

@@ -14,7 +14,6 @@ from git_blackbird.controller.change.review.reviewer import (
     run_reviewer,
 )
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.agent_process import RunContext, open_run, publish_logs
 from git_blackbird.controller.change.work.finish import ending_of
 from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
 from git_blackbird.controller.core.agents import SOURCES
@@ -22,6 +21,8 @@ from git_blackbird.controller.core.status_sync import save_status, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import RunContext, open_run
+from git_blackbird.controller.launch.logs import publish_logs
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request

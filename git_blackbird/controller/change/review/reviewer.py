@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
-from git_blackbird.controller.change.work.agent_process import AgentStart, RunContext, run_agent, scratch_dir
 from git_blackbird.controller.change.work.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.launch.launch import AgentStart, RunContext, run_agent
+from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.worktree.linked import home_repository
 from git_blackbird.git.worktree.snapshot import SnapshotError

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from git_blackbird import trace
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
-from git_blackbird.controller.change.work.agent_process import publish_logs
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.logs import publish_logs
 from git_blackbird.controller.place.own_branch import own_change_in_worktree
 from git_blackbird.controller.place.snapshots import (
     OwnChange,

@@ -4,18 +4,12 @@ import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from git_blackbird import trace
+from git_blackbird.agents.process.launch import ProcessResult
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.controller.change.work.agent_process import (
-    AgentStart,
-    RunContext,
-    open_run,
-    remove_litter,
-    run_agent,
-    scratch_dir,
-)
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.guard import (
     start_tracking,
@@ -24,13 +18,15 @@ from git_blackbird.controller.change.work.guard import (
     watch_agent,
 )
 from git_blackbird.controller.change.work.instructions import Instruction
-from git_blackbird.controller.change.work.manual_commits import deferred_commit_of
+from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import AgentStart, RunContext, open_run, run_agent
+from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir
 from git_blackbird.controller.place.snapshots import (
     snapshot,
     submodules,
@@ -77,11 +73,19 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         inside = await run_in_thread(lambda: submodules(context.workspace))
     digests = {path: state.digest for path, state in inside.items()}
     initial_run = _initial_run(context, instruction, base).beginning_at(size, digests)
+    record = partial(_record, context, instruction)
     with (
         _hold(context.workspace, context.ui, initial_run),
         scratch_dir(context.workspace.paths, initial_run.id) as folder,
     ):
-        return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
+        start = AgentStart(
+            initial_run,
+            instruction.task.title,
+            _request(context, instruction, initial_run, folder),
+            context.variables,
+        )
+        run, ended = await run_agent(context, start, record, force_stop)
+        return await _close(context, instruction, run, ended, force_stop)
 
 
 def _name_other_agent(context: RunContext, instruction: Instruction) -> None:
@@ -160,60 +164,59 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
         yield
 
 
-class _TaskRun:
-    def __init__(self, context: RunContext, instruction: Instruction) -> None:
-        self._context = context
-        self._instruction = instruction
+def _request(context: RunContext, instruction: Instruction, run: Run, folder: Path) -> RunRequest:
+    resumed = instruction.resumes
+    return RunRequest(
+        run.task_id,
+        run.id,
+        run.provider_session_ref,
+        instruction.prompt,
+        run.context,
+        resume=resumed is not None,
+        previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
+        folder=str(context.workspace.repo.top),
+        scratch=str(folder),
+    )
 
-    async def run(self, initial_run: Run, folder: Path, force_stop: asyncio.Event) -> Run:
-        context, instruction, workspace = self._context, self._instruction, self._context.workspace
-        resumed, title = instruction.resumes, instruction.task.title
-        request = RunRequest(
-            initial_run.task_id,
-            initial_run.id,
-            initial_run.provider_session_ref,
-            instruction.prompt,
-            initial_run.context,
-            resume=resumed is not None,
-            previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
-            folder=str(workspace.repo.top),
-            scratch=str(folder),
-        )
-        start = AgentStart(initial_run, title, request, context.variables)
-        run, ended = await run_agent(context, start, self._record, force_stop)
-        trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
-        remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
-        gated = workspace.config.execution.stop_after_each_task or instruction.gated
-        closed = await finish_in_thread(
-            lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
-        )
-        stop_tracking(workspace)
-        if closed.review_summary is not None:
-            warn_left_out(context.ui, context.left_out, closed.review_summary.left_out)
-        context.ui.notify(RunEnded(closed, title, ended.duration_seconds))
-        return closed
 
-    def _record(self, run: Run) -> None:
-        """Write record, then plan, under one lock; whether the task may start is judged under it too."""
-        workspace, is_new = self._context.workspace, self._instruction.resumes is None
-        store_config(workspace)
-        with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
-            state = transaction.state_of(run.task_id)
-            plan, task = state.plan, state.plan.tasks.get(run.task_id)
-            if task is None:
-                raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
-            require_usable(task.id, state.history(task.id))
-            if is_new:
-                if reasons := readiness(plan, task).reasons:
-                    raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
-                require_recorded(workspace, task.id)
-            transaction.save_run(run)
-            if is_new:
-                supersede_runs(workspace, transaction, task.id, run.id)
-            started = replace(state, histories={**state.histories, task.id: History((run,))})
-            save_plan(transaction, state, started.plan)
-            watch_agent(workspace, transaction, run)
-        start_tracking(workspace, self._context.ui, run)
+async def _close(
+    context: RunContext, instruction: Instruction, run: Run, ended: ProcessResult, force_stop: asyncio.Event
+) -> Run:
+    workspace = context.workspace
+    trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
+    remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
+    gated = workspace.config.execution.stop_after_each_task or instruction.gated
+    closed = await finish_in_thread(
+        lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
+    )
+    stop_tracking(workspace)
+    if closed.review_summary is not None:
+        warn_left_out(context.ui, context.left_out, closed.review_summary.left_out)
+    context.ui.notify(RunEnded(closed, instruction.task.title, ended.duration_seconds))
+    return closed
+
+
+def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
+    """Write record, then plan, under one lock; whether the task may start is judged under it too."""
+    workspace, is_new = context.workspace, instruction.resumes is None
+    store_config(workspace)
+    with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
+        state = transaction.state_of(run.task_id)
+        plan, task = state.plan, state.plan.tasks.get(run.task_id)
+        if task is None:
+            raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
+        require_usable(task.id, state.history(task.id))
+        if is_new:
+            if reasons := readiness(plan, task).reasons:
+                raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+            require_recorded(workspace, task.id)
+        transaction.save_run(run)
+        if is_new:
+            supersede_runs(workspace, transaction, task.id, run.id)
+        started = replace(state, histories={**state.histories, task.id: History((run,))})
+        save_plan(transaction, state, started.plan)
+        watch_agent(workspace, transaction, run)
+    start_tracking(workspace, context.ui, run)
 
 
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
@@ -234,6 +237,19 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
             f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
             hint="`git blackbird execute` records it; its first lines say what prevents that",
         )
+
+
+def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
+    """Record a commit that does this task if the hook left one; return whether it did.
+
+    Raises StaleTaskError where it cannot be.
+    """
+    if deferred_commit_of(workspace, task_id) is None:
+        return False
+    for text in record_deferred(workspace):
+        inform(ui, text)
+    require_recorded(workspace, task_id)
+    return True
 
 
 def require_ready(state: PlanState, task: Task) -> Task:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from git_blackbird.agents.process.launch import ExitCause
 from git_blackbird.controller.change.check.programs import UserCommand
-from git_blackbird.controller.change.work.agent_process import scratch_dir
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.slots import Slot, load_slot, save_slot, setup_mark
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository

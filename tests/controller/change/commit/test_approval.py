@@ -16,12 +16,12 @@ from git_blackbird.cli.schema.status import StatusOutput
 from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.plan.edit import NewTask, add_task
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.messages.display.checkpoint import render_checkpoint

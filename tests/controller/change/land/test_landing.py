@@ -16,9 +16,9 @@ from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.export import create_task_branch
 from git_blackbird.controller.change.land.landing import Landing, land, merge_change
 from git_blackbird.controller.change.land.sent_back import block_landing
+from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
-from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.run import Run

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.change.work.manual_commits import record_commit
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.engine.commands import restart_loop
-from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.commits import find_origin
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError

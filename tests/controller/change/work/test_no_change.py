@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState, ReviewState

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from functools import partial
 
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.step import run_check
 from git_blackbird.controller.change.land.landing import (
     AGAIN,
     UNSTEADY,
@@ -27,12 +29,10 @@ from git_blackbird.controller.change.land.sent_back import (
     send_back,
     unresolved_reason,
 )
+from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.actions.check import run_check
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
@@ -57,82 +57,80 @@ from git_blackbird.model.views.stop import Stop
 _TRIES = 5
 
 
-async def land_change(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
+async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop | None:
     """Merge the change with the user's worktree, check that, and write it; else send it back or ask.
 
     Raises UnusableError if the system refuses a file or the worktree keeps changing.
     """
-    workspace, run = engine.workspace, action.run
+    workspace, run = call.workspace, action.run
     try:
         if run.head_tree is None:
-            await finish_in_thread(
-                lambda: take_missing_snapshot(workspace, engine.ui, run), engine.force_stop
-            )
+            await finish_in_thread(lambda: take_missing_snapshot(workspace, call.ui, run), call.force_stop)
             return None
         blocked = await run_in_thread(lambda: block_on_other_branch(workspace, run))
         if blocked is not None:
-            engine.ui.notify(blocked)
+            call.ui.notify(blocked)
             return None
         unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
         if unresolved is None:
-            return await _merge_and_write(engine, action, state)
-        engine.ui.notify(send_back(workspace, run, unresolved))
+            return await _merge_and_write(call, action, state)
+        call.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
-        engine.ui.notify(block_landing(workspace, run, error.message))
+        call.ui.notify(block_landing(workspace, run, error.message))
     except MergeRefusedError as error:
-        engine.ui.notify(block_landing(workspace, run, f"git cannot merge it: {error.message}"))
+        call.ui.notify(block_landing(workspace, run, f"git cannot merge it: {error.message}"))
     except StaleLandingError as error:
-        inform(engine.ui, error.message, run.task_id)
+        inform(call.ui, error.message, run.task_id)
     return None
 
 
-async def _merge_and_write(engine: Engine, action: LandChange, state: PlanState) -> Stop | None:
+async def _merge_and_write(call: Call, action: LandChange, state: PlanState) -> Stop | None:
     """Merge, check and write the change, again where a file was edited meanwhile.
 
     Raises as ``land_change``.
     """
-    workspace, run = engine.workspace, action.run
+    workspace, run = call.workspace, action.run
     for _ in range(_TRIES):
         # What of it is begun may be another than before.
         run = workspace.store.records.history(run.task_id).find(run.id) or run
-        landing = await engine.interruptible(run_in_thread(partial(merge_change, workspace, run)))
+        landing = await call.interruptible(run_in_thread(partial(merge_change, workspace, run)))
         if landing is None:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
-        check = await _check(engine, run, landing)
-        if engine.is_interrupted:
+        check = await _check(call, run, landing)
+        if call.is_interrupted:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         ended = await finish_in_thread(
-            partial(_finish, engine, replace(action, run=run), state, landing, check), engine.force_stop
+            partial(_finish, call, replace(action, run=run), state, landing, check), call.force_stop
         )
         if ended is not None:
-            engine.ui.notify(ended)
-            _remove_worktree(engine, ended.run)
+            call.ui.notify(ended)
+            _remove_worktree(call, ended.run)
             return None
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
-def _remove_worktree(engine: Engine, run: Run) -> None:
+def _remove_worktree(call: Call, run: Run) -> None:
     """Remove the worktree of a landed change in the background: many files take long."""
     if run.has_landed:
-        engine.run_in_background(run.task_id, lambda: tuple(remove_place(engine.workspace, run)))
+        call.run_in_background(run.task_id, lambda: tuple(remove_place(call.workspace, run)))
 
 
-async def _check(engine: Engine, run: Run, landing: Landing) -> CheckResult | None:
+async def _check(call: Call, run: Run, landing: Landing) -> CheckResult | None:
     """Return the verdict of the user's check on the merged files; None if there is none."""
     is_mergeable = not landing.merge.conflicts and not landing.left
-    is_worth = bool(engine.workspace.check_command) and not landing.pair.is_empty
+    is_worth = bool(call.workspace.check_command) and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
     # Until the record names them.
-    repo = engine.workspace.repo
+    repo = call.workspace.repo
     save_pair(repo, "journal", worktree_name(repo), landing.pair)
-    return await run_check(engine, run, landing.pair, f"{run.task_id} with your worktree")
+    return await run_check(call, run, landing.pair, f"{run.task_id} with your worktree")
 
 
 def _finish(
-    engine: Engine, action: LandChange, state: PlanState, landing: Landing, check: CheckResult | None
+    call: Call, action: LandChange, state: PlanState, landing: Landing, check: CheckResult | None
 ) -> LandingEnded | None:
-    workspace, run = engine.workspace, action.run
+    workspace, run = call.workspace, action.run
     if landing.left:
         way_out = task_command("decide", run.task_id, " --approve --files PATH")
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"

@@ -3,20 +3,20 @@
 from dataclasses import replace
 
 from git_blackbird import trace
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 from git_blackbird.controller.change.review.review import reopen_reviews
+from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
 from git_blackbird.controller.change.undo.undo import begin_undo
 from git_blackbird.controller.change.work.instructions import Restart
+from git_blackbird.controller.change.work.step import restart_task
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.actions.run_tasks import restart_task
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import open_items_stop, rejected_stop
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
@@ -37,35 +37,35 @@ from git_blackbird.model.views.stop import Stop, StopReason
 _MAX_REFUSALS = 10
 
 
-async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> Stop | None:
+async def decide(call: Call, action: PendingDecision, state: PlanState) -> Stop | None:
     """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
-    workspace, task, run = engine.workspace, action.task, action.run
+    workspace, task, run = call.workspace, action.task, action.run
     reply = None
     with trace.measured(Phase.DECISION, task.id):
-        checkpoint = await engine.interruptible(
+        checkpoint = await call.interruptible(
             run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
         )
         if checkpoint is not None:
-            ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
-            reply = checkpoint.with_shown(await engine.interruptible(ask))
+            ask = race_external_change(workspace, lambda: call.ui.decide(checkpoint), run)
+            reply = checkpoint.with_shown(await call.interruptible(ask))
     match reply:
         case Decision():
-            return await _record(engine, state, run, reply)
+            return await _record(call, state, run, reply)
         case Retry():
-            return await restart_task(engine, Restart(task, None), state)
+            return await restart_task(call, Restart(task, None), state)
         case RerunReviews():
             reopen_reviews(workspace, task)
             # Asked for by hand, it is done whatever the configuration says.
-            engine.scope = replace(engine.scope, review=task.id, is_reviewed=True)
+            call.scope = replace(call.scope, review=task.id, is_reviewed=True)
             return None
         case Run():
             # Another command has changed the record.
             state = workspace.plan_state()
             if (event := _changed_elsewhere(state, reply)) is not None:
-                engine.ui.notify(event)
-            return _after_decision(engine, reply, state)
-        case None if not engine.is_interrupted:
-            return _undecided_stop(engine, state, run)
+                call.ui.notify(event)
+            return _after_decision(call, reply, state)
+        case None if not call.is_interrupted:
+            return _undecided_stop(call, state, run)
         case Unanswered() | None:
             return _left_open_stop(run)
 
@@ -84,45 +84,45 @@ def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
     return Decided(run.task_id, run.id, run.decision_state, elsewhere=True, is_of_failure=failed)
 
 
-async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision) -> Stop | None:
+async def _record(call: Call, state: PlanState, run: Run, decision: Decision) -> Stop | None:
     """Record a decision; one that is refused is shown as refused, and asked for again."""
-    workspace = engine.workspace
+    workspace = call.workspace
     try:
         # In a thread: the commit of an approval takes as long as the user's hooks do.
         with trace.measured(Phase.DECISION, run.task_id):
             result = await finish_in_thread(
-                lambda: record_decision(workspace, run.task_id, decision, run.id), engine.force_stop
+                lambda: record_decision(workspace, run.task_id, decision, run.id), call.force_stop
             )
     except GitStoppedError:
         return _left_open_stop(run)
     except (ApprovalRefusedError, UnresolvedError, HalfWrittenError, LockedError) as error:
         for note in error_notes(error):
-            engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
-        engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
-        engine.refused_decisions += 1
+            call.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
+        call.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
+        call.refused_decisions += 1
         # Endless input of the same answer comes from no person.
-        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(engine, state, run)
+        return None if call.refused_decisions < _MAX_REFUSALS else _undecided_stop(call, state, run)
     if result.decided is not None:
-        engine.ui.notify(result.decided)
+        call.ui.notify(result.decided)
     for text in result.remarks:
-        inform(engine.ui, text, run.task_id)
+        inform(call.ui, text, run.task_id)
     for text in result.warnings:
-        warn(engine.ui, text, run.task_id)
+        warn(call.ui, text, run.task_id)
     for text in undo_lines(result.undo):
-        inform(engine.ui, text, run.task_id)
+        inform(call.ui, text, run.task_id)
     if decision.undoes:
         # The next turn takes it back, which then nobody else is writing into the worktree.
-        await finish_in_thread(lambda: begin_undo(workspace, run.task_id), engine.force_stop)
-        engine.taking_back.add(run.task_id)
+        await finish_in_thread(lambda: begin_undo(workspace, run.task_id), call.force_stop)
+        call.taking_back.add(run.task_id)
         return None
-    return _after_decision(engine, result.run, result.state)
+    return _after_decision(call, result.run, result.state)
 
 
-def _after_decision(engine: Engine, run: Run, state: PlanState) -> Stop | None:
+def _after_decision(call: Call, run: Run, state: PlanState) -> Stop | None:
     stop = _stop_after(state, run)
     if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
-        engine.scope = engine.scope.widened()
-        require_reviewers(engine.workspace, state, engine.scope)
+        call.scope = call.scope.widened()
+        require_reviewers(call.workspace, state, call.scope)
     return stop
 
 
@@ -136,11 +136,11 @@ def _stop_after(state: PlanState, run: Run) -> Stop | None:
     return None
 
 
-def _undecided_stop(engine: Engine, state: PlanState, run: Run) -> Stop:
+def _undecided_stop(call: Call, state: PlanState, run: Run) -> Stop:
     """Return the stop where nobody decides, with all decisions that are due."""
-    due = [one.run for one in pending_decisions(state) if engine.scope.covers(one.task.id)]
+    due = [one.run for one in pending_decisions(state) if call.scope.covers(one.task.id)]
     runs = (run, *(one for one in due if one.id != run.id))
-    return open_items_stop([_stop_on(engine.workspace, state, one) for one in runs])
+    return open_items_stop([_stop_on(call.workspace, state, one) for one in runs])
 
 
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:

@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
+from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.agent_process import scratch_dir
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import interrupted_stop
+from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.saved_trees import CheckoutError
@@ -40,9 +40,9 @@ from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
-async def check_change(engine: Engine, action: CheckChange, state: PlanState) -> Stop | None:
+async def check_change(call: Call, action: CheckChange, state: PlanState) -> Stop | None:
     """Check the change, and save the verdict and what follows from it."""
-    workspace, task, run = engine.workspace, action.task, action.run
+    workspace, task, run = call.workspace, action.task, action.run
     command = workspace.check_command
     if not command:
         # It was switched off meanwhile.
@@ -52,27 +52,28 @@ async def check_change(engine: Engine, action: CheckChange, state: PlanState) ->
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
-        result = await run_check(engine, run, pair)
+        result = await run_check(call, run, pair)
     if result is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
-    engine.ui.notify(_save(workspace, run, result))
+    call.ui.notify(_save(workspace, run, result))
     return None
 
 
-async def run_check(engine: Engine, run: Run, pair: Trees, what: str = "") -> CheckResult | None:
+async def run_check(call: Call, run: Run, pair: Trees, what: str = "") -> CheckResult | None:
     """Return the verdict of the user's check on what a run changed; None when it was interrupted.
 
     ``what`` names the later tree for people: by default as the change of the run's task.
     """
-    work = _Check(engine, run, engine.workspace.check_command, what or run.task_id).run(pair)
-    return await engine.run_agent("stopping the check of", run.task_id, work, "it")
+    work = _Check(call, run, call.workspace.check_command, what or run.task_id).run(pair)
+    with call.at_work("stopping the check of", run.task_id, "it"):
+        return await call.interruptible(work)
 
 
 @dataclass(frozen=True)
 class _Check:
     """The check of one run's change."""
 
-    engine: Engine
+    call: Call
     of_run: Run
     command: str
     what: str
@@ -92,7 +93,7 @@ class _Check:
 
     async def _verdict(self, tree: str, which: str) -> CheckResult | None:
         """Return the verdict on one tree, known or new; None when it was interrupted."""
-        workspace, task_id = self.engine.workspace, self.of_run.task_id
+        workspace, task_id = self.call.workspace, self.of_run.task_id
         result = CheckResult(
             outcome=CheckOutcome.BROKEN,
             command=self.command,
@@ -102,12 +103,12 @@ class _Check:
         )
         if (known := load_check(workspace.paths, result)) is not None:
             return known
-        if self.engine.is_interrupted:
+        if self.call.is_interrupted:
             return None
         what = self.what if which == "head" else f"the base of {task_id}"
         try:
-            with await self.engine.check_slots.take(task_id):
-                inform(self.engine.ui, f"checking {what}: {clean_line(self.command)}", task_id)
+            with await self.call.check_slots.take(task_id):
+                inform(self.call.ui, f"checking {what}: {clean_line(self.command)}", task_id)
                 ended = await self._result(tree, which)
         except (AgentUnavailableError, CheckoutError, SetupError) as error:
             return result.updated(CheckResult(outcome=CheckOutcome.BROKEN, reason=error.message))
@@ -120,9 +121,9 @@ class _Check:
 
     async def _result(self, tree: str, which: str) -> CheckResult | None:
         """Check a tree out, prepare it and run the command; None when it was interrupted."""
-        engine, run = self.engine, self.of_run
-        workspace = engine.workspace
-        with scratch_dir(workspace.paths, run.id) as folder, engine.slots.take() as slot:
+        call, run = self.call, self.of_run
+        workspace = call.workspace
+        with scratch_dir(workspace.paths, run.id) as folder, call.slots.take() as slot:
             checkout = folder / which
             checkout.mkdir()
             seconds = workspace.config.snapshot.timeout_seconds
@@ -132,7 +133,7 @@ class _Check:
             # The folder for temporary files may lie in a repository, which the check must not find.
             apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
             what = f"the check of {run.task_id}"
-            setup = engine.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
+            setup = call.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
             if not await replace(setup, variables=apart).run(run.id, folder):
                 return None
             command = UserCommand(
@@ -146,12 +147,12 @@ class _Check:
                 workspace.config.check.timeout_seconds,
                 {**apart, **slot.variables},
             )
-            ended = await command.run(workspace, engine.force_stop)
+            ended = await command.run(workspace, call.force_stop)
         return None if ended.cause is ExitCause.INTERRUPTED else _judge(command, ended)
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:
         """Return the path of the log; that of a check of the base is temporary."""
-        log = self.engine.workspace.paths.check_log(self.of_run.task_id, self.of_run.id, stream)
+        log = self.call.workspace.paths.check_log(self.of_run.task_id, self.of_run.id, stream)
         return log if which == "head" else folder / f"base.{stream}"
 
 

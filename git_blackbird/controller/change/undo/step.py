@@ -1,30 +1,30 @@
 """Complete an undo or a redo that was interrupted, or begun by a rejection."""
 
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.stops import rejected_stop
 from git_blackbird.controller.change.undo.undo import complete_undo
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
-from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import rejected_stop
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.next_action import FinishUndo
 from git_blackbird.model.views.stop import Stop
 
 
-async def finish_undo(engine: Engine, action: FinishUndo) -> Stop | None:
+async def finish_undo(call: Call, action: FinishUndo) -> Stop | None:
     """Complete an undo or redo that has begun, and name the paths left as they are.
 
     Raises RequestError where something still cannot be written, and as ``undo_task`` does.
     """
-    workspace, task_id = engine.workspace, action.task.id
-    result = await finish_in_thread(lambda: complete_undo(workspace, action.run), engine.force_stop)
+    workspace, task_id = call.workspace, action.task.id
+    result = await finish_in_thread(lambda: complete_undo(workspace, action.run), call.force_stop)
     verb = "brought back" if result.is_redo else "taken back"
-    was_interrupted = task_id not in engine.taking_back
+    was_interrupted = task_id not in call.taking_back
     if result.is_whole:
         ending = ", which had been interrupted" if was_interrupted else ""
-        inform(engine.ui, f"the change of {task_id} is {verb}{ending}", task_id)
+        inform(call.ui, f"the change of {task_id} is {verb}{ending}", task_id)
     for remark in result.remarks:
-        warn(engine.ui, remark, task_id)
+        warn(call.ui, remark, task_id)
     if not result.is_whole:
         again, back = ("redo", "undo") if result.is_redo else ("undo", "redo")
         raise RequestError(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.change.work.agent_process import remove_litter, scratch_dir, sweep_scratch_dirs
+from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir, sweep_scratch_dirs
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus

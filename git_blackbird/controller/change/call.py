@@ -1,0 +1,233 @@
+"""One call, as the steps of the loop share it: its scope, who starts agents, and what an interrupt stops."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.change.check.slots import CheckSlots
+from git_blackbird.controller.change.consent import Consent
+from git_blackbird.controller.change.empty_starts import EmptyStarts
+from git_blackbird.controller.change.stops import (
+    agent_refused_stop,
+    go_on_command,
+    interrupted_stop,
+    refused_session_text,
+)
+from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError
+from git_blackbird.controller.core.agents import (
+    adding_way_out,
+    model_of,
+    review_with_other_agent,
+    reviewer_of,
+)
+from git_blackbird.controller.core.notify import NotifyingUI
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import Launcher, RunContext, ThisMachine
+from git_blackbird.controller.place.slots import Slot, Slots
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop
+
+T = TypeVar("T")
+
+
+class Call:
+    """One call of a command that runs agents: its scope, what it has touched, and what runs.
+
+    ``touched`` are the tasks that it worked on, ``starting`` those about to start, of which agents of other
+    tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
+    is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
+    agents that work on tasks.
+    """
+
+    def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
+        self.workspace = workspace
+        self.ui = NotifyingUI(workspace, ui)
+        self.scope = scope
+        self.force_stop = asyncio.Event()
+        self.is_interrupted = False
+        self.touched: set[TaskId] = set()
+        self.starting: set[TaskId] = set()
+        self.left_out: set[str] = set()
+        self.lost_sessions: list[Run] = []
+        self.refused_decisions = 0
+        self.taking_back: set[TaskId] = set()
+        self.slots = Slots(workspace)
+        self.check_slots = CheckSlots(workspace, self.ui)
+        self.not_set_up: dict[TaskId, SetupError] = {}
+        self.launcher: Launcher = ThisMachine(workspace)
+        self.empty_starts = EmptyStarts()
+        self._consent = Consent(workspace, self.ui)
+        self._steps: set[asyncio.Future[Any]] = set()
+        self._running: dict[TaskId, tuple[str, str]] = {}
+        self._clearing: dict[TaskId, asyncio.Future[None]] = {}
+        # Reviewers work here, whoever works on tasks.
+        self._here = ThisMachine(workspace)
+
+    def interrupt(self) -> None:
+        """Pause what runs and stop; a second interrupt kills it."""
+        if self.is_interrupted:
+            self.force_stop.set()
+        elif self._running:
+            what = [f"{stopping} {task_id}" for task_id, (stopping, _) in self._running.items()]
+            killed = [each for _, each in self._running.values()]
+            names = killed[0] if len(killed) == 1 else "them"
+            task_id = next(iter(self._running)) if len(killed) == 1 else None
+            inform(self.ui, f"{', '.join(what)}; a second Ctrl+C kills {names}", task_id)
+        self.is_interrupted = True
+        for step in self._steps:
+            step.cancel()
+
+    def context_of(self, agent: Agent) -> RunContext:
+        """Return the context of a run on this machine. Raises AgentUnavailableError where it cannot start."""
+        return self._context(agent, self._here)
+
+    def context_of_work(self, agent: Agent) -> RunContext:
+        """Return the context of work on a task by this agent. Raises AgentUnavailableError."""
+        return self._context(agent, self.launcher)
+
+    def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
+        version, see_work = launcher.version_of(agent), partial(self.empty_starts.see_work, model_of(agent))
+        return RunContext(self.workspace, agent, version, self.ui, self.left_out, launcher, on_work=see_work)
+
+    def contexts_of_reviewers(self) -> dict[Source, RunContext]:
+        """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
+        return {source: self._context_of_reviewer(source) for source in Source}
+
+    def _context_of_reviewer(self, source: Source) -> RunContext:
+        with adding_way_out(self.workspace, review_with_other_agent(source)):
+            return self.context_of(reviewer_of(self.workspace, source))
+
+    def count_start(self) -> None:
+        """Count the start of a task, where the call may start only so many."""
+        if (left := self.scope.starts_left) is not None:
+            self.scope = replace(self.scope, starts_left=left - 1)
+
+    @contextlib.contextmanager
+    def start_of(self, task_id: TaskId) -> Iterator[None]:
+        """Count a task as one that is starting."""
+        self.starting.add(task_id)
+        try:
+            yield
+        finally:
+            self.starting.discard(task_id)
+
+    def run_in_background(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
+        """Finish work on a task in the background; each line that it returns is shown.
+
+        The task's next run waits for it, and so does the end of the call.
+        """
+
+        async def finish() -> None:
+            for text in await finish_in_thread(work, self.force_stop):
+                warn(self.ui, text, task_id)
+
+        self._clearing[task_id] = asyncio.ensure_future(finish())
+
+    async def finish_background_work(self, *task_ids: TaskId) -> None:
+        """Wait for the background work of these tasks, or of all."""
+        for task_id in task_ids or tuple(self._clearing):
+            if task_id in self._clearing:
+                await self._clearing.pop(task_id)
+
+    def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
+        """Return the preparation of a folder for a task."""
+        return SetUp(
+            self.workspace,
+            self.ui,
+            task_id,
+            what,
+            folder,
+            log,
+            slot,
+            is_stopped=lambda: self.is_interrupted,
+            hurry=self.force_stop,
+        )
+
+    async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
+        """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
+        for context in contexts:
+            if not (as_reviewer and context.agent.abilities.read_only):
+                await self.interruptible(self._consent.require(context.agent))
+
+    def charge_failures(self) -> list[Stop | None]:
+        """Count starts without work as failures of their tasks, unless the agent refuses every task.
+
+        Return the stop of each, if it has one.
+        """
+        return [charge() for charge in self.empty_starts.take_charges()]
+
+    def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
+        """Return the stop that follows from the end of a run.
+
+        A lost session ends the call only where resuming it would be the next action again.
+        """
+        if run.own.terminal_reason is TerminalReason.INTERRUPTED:
+            self.is_interrupted = True
+            return interrupted_stop("", go_on_command(run), task_id=run.task_id)
+        if run.own.terminal_reason is TerminalReason.NOT_STARTED:
+            return self._stop_before_start(run, resumed)
+        if run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return agent_refused_stop(self.workspace, run)
+        is_resumed_next = resumed is not None and (
+            resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
+        )
+        if run.own.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
+            self.lost_sessions.append(run)
+            hint = restart_command(run.task_id).with_options(self.workspace.call_options)
+            text = f"{run.task_id}: {refused_session_text(run)}"
+            self.ui.notify(Notice(Level.ERROR, text, hint, run.task_id))
+        if run.status is RunStatus.WAITING_USER:
+            self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
+        return None
+
+    def _stop_before_start(self, run: Run, resumed: Run | None) -> Stop | None:
+        """Return the stop of a run whose agent was not started; others go on where it was not set up."""
+        if self.is_interrupted:
+            return interrupted_stop(f"before {run.task_id} was started")
+        if resumed is not None:
+            return agent_refused_stop(self.workspace, run)
+        self.skip_task(run.task_id, SetupError(run.error or "", hint=run.own.way_out))
+        return None
+
+    def skip_task(self, task_id: TaskId, error: SetupError) -> None:
+        """Skip a task whose set-up failed for the rest of this call."""
+        self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
+        self.not_set_up[task_id] = error
+        self.scope = replace(self.scope, elsewhere=self.scope.elsewhere | {task_id})
+
+    @contextlib.contextmanager
+    def at_work(self, stopping: str, task_id: TaskId, what: str = "its agent") -> Iterator[None]:
+        """Name what an interrupt does to a program at work: ``stopping``, and a second one kills ``what``."""
+        self._running[task_id] = stopping, what
+        try:
+            yield
+        finally:
+            del self._running[task_id]
+
+    async def interruptible(self, work: Awaitable[T]) -> T | None:
+        """Await one step so that an interrupt cancels only that; None when it was cancelled."""
+        step: asyncio.Future[T] = asyncio.ensure_future(work)
+        self._steps.add(step)
+        if self.is_interrupted:
+            step.cancel()
+        try:
+            return await step
+        except asyncio.CancelledError:
+            if not self.is_interrupted:
+                raise
+            return None
+        finally:
+            self._steps.discard(step)

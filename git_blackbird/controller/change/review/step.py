@@ -1,0 +1,98 @@
+"""Review the change of a run by two reviewers, or a parent."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.review.review import (
+    ChangeReviewRequest,
+    change_review_request,
+    run_reviewers,
+    save_reviews,
+    skip_reviews,
+    task_changed,
+)
+from git_blackbird.controller.change.stops import agent_refused_stop, interrupted_stop
+from git_blackbird.controller.core.agents import model_of
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.place.worktrees import open_place
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.next_action import ReviewChange
+from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.findings import MergedReview, Source, merge
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import ReviewState, TerminalReason
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+async def review_change(call: Call, action: ReviewChange, state: PlanState) -> Stop | None:
+    """Review the change, and save the result and what follows from it."""
+    workspace, task, run = call.workspace, action.task, action.run
+    if not workspace.reviews_changes and task.id != call.scope.review:
+        skip_reviews(workspace, run)
+        return None
+    contexts = call.contexts_of_reviewers()
+    await call.require_consent(*contexts.values(), as_reviewer=True)
+    # They work where the change was made.
+    opened = await run_in_thread(lambda: open_place(workspace, task.id, run))
+    place = opened.workspace
+    for text in opened.notices:
+        inform(call.ui, text, task.id)
+    contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
+    names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
+    request = await run_in_thread(
+        lambda: change_review_request(place, state, task, run, names_worktree=names_worktree)
+    )
+    if request is None:
+        return _save(call, action, None, MergedReview())
+    work = run_reviewers(contexts, request, call.force_stop)
+    with call.at_work("stopping both reviews of", task.id):
+        sides = await call.interruptible(work)
+    if sides is None:
+        is_by_hand = task.id == call.scope.review
+        again = task_command("review run", task.id) if is_by_hand else EXECUTE
+        return interrupted_stop("", again, task_id=task.id)
+    for source, side in sides.items():
+        if source not in request.finished:
+            call.empty_starts.note_end(model_of(contexts[source].agent), side)
+    return _take_sides(call, action, request, sides)
+
+
+def _take_sides(
+    call: Call, action: ReviewChange, request: ChangeReviewRequest, sides: Mapping[Source, Run]
+) -> Stop | None:
+    """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
+    ends = {side.own.terminal_reason: side for side in sides.values()}
+    if TerminalReason.AGENT_UNAVAILABLE in ends:
+        return agent_refused_stop(call.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
+    spec, code = sides[Source.SPEC], sides[Source.CODE]
+    merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
+    if TerminalReason.WITHOUT_WORK in ends:
+        call.empty_starts.hold(action.task.id, partial(_save, call, action, request, merged))
+        return None
+    if task_changed(call.workspace, request):
+        text = f"{action.task.id} was edited while it was reviewed: its change is reviewed again"
+        warn(call.ui, text, action.task.id)
+        return None
+    return _save(call, action, request, merged)
+
+
+def _save(
+    call: Call, action: ReviewChange, request: ChangeReviewRequest | None, merged: MergedReview
+) -> Stop | None:
+    task, run = action.task, action.run
+    if task.id == call.scope.review:
+        call.scope = replace(call.scope, is_reviewed=True)
+    call.ui.notify(save_reviews(call.workspace, run, request, merged))
+    return None if run.own.review is ReviewState.DUE else _by_hand_stop(task, merged)
+
+
+def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
+    if next_after(merged, round_number=1, max_rounds=1) is ReviewFollowUp.PROCEED:
+        return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
+    steps = (task_command("review show", task.id), task_command("resume", task.id, blank=MESSAGE))
+    return Stop(StopReason.FAILED, f"the reviews of {task.id} did not approve it", steps, task.id)

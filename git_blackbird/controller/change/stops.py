@@ -1,0 +1,130 @@
+"""The stops of a call that follow from the work on a change."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
+from git_blackbird.controller.core.agents import continue_with_other_agent
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import InterruptedByUserError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import (
+    EXECUTE,
+    MESSAGE,
+    FixedCommand,
+    restart_command,
+    task_command,
+)
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    ContinueRun,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import OPEN_DECISIONS, RunStatus, RunType
+from git_blackbird.model.views.stop import Stop, StopReason, first_of
+
+
+class NotAgreedError(InterruptedByUserError):
+    """A person refused the start of an agent; nothing was started."""
+
+
+def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
+    """Return the stop where an agent refused to work, with commands for when it works again and till then."""
+    paused = run.status is RunStatus.PAUSED
+    state = "is paused" if paused else "is unchanged and can be run again"
+    again = go_on_command(run) if paused else _retry_command(workspace, run)
+    # The whole reason was shown at the end of the run.
+    why = clean_line(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
+    # Without an exit code no agent was started on its worker: the reason is another's.
+    subject = "" if run.is_remote and run.exit_code is None else f"{run.provider}: "
+    return Stop(
+        StopReason.AGENT_UNAVAILABLE,
+        f"{subject}{why}; {run.task_id} {state}",
+        tuple(filter(None, (run.own.way_out, again, continue_with_other_agent(workspace, run)))),
+        run.task_id,
+    )
+
+
+def _retry_command(workspace: Workspace, run: Run) -> str:
+    """Return the command that repeats a refused start."""
+    before = workspace.store.records.history(run.task_id).latest
+    if run.run_type is not RunType.EXECUTE or before is None:
+        return EXECUTE
+    goes_on = before.status is RunStatus.PAUSED or before.decision_state in OPEN_DECISIONS
+    return EXECUTE if goes_on else task_command("resume", run.task_id)
+
+
+def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
+    """Return the stop after an interrupt."""
+    return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
+
+
+def open_items_stop(stops: Sequence[Stop]) -> Stop:
+    """Return the stop where several decisions or questions were left open."""
+    if len(stops) == 1:
+        return stops[0]
+    first = first_of(stops)
+    others = "or --request-changes -m TEXT, or --reject"
+    steps = tuple(
+        task_command("decide", stop.task_id or "", " --approve", remark=others)
+        if stop.reason is StopReason.DECISION_REQUIRED
+        else next(iter(stop.next_steps), "")
+        for stop in stops
+    )
+    return Stop(first.reason, "; ".join(_open_texts(stops)), steps, first.task_id)
+
+
+def _open_texts(stops: Sequence[Stop]) -> Iterator[str]:
+    """Yield one text for all decisions, and the texts of the other stops."""
+    due = [stop for stop in stops if stop.reason is StopReason.DECISION_REQUIRED]
+    if len(due) > 1:
+        yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"
+    yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)
+
+
+def rejected_stop(task_id: TaskId) -> Stop:
+    """Return the stop at a task that was rejected in this call."""
+    steps = (
+        task_command("retry", task_id, remark="sets it back to todo; starts nothing"),
+        task_command("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
+    )
+    return Stop(StopReason.FAILED, f"{task_id} was rejected", steps, task_id, is_choice=True)
+
+
+def go_on_command(run: Run) -> str:
+    """Return the command that goes on with a paused run, in its session if it has one, or with a review."""
+    if run.is_review:
+        return EXECUTE
+    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
+
+
+def refused_session_text(run: Run) -> str:
+    """Describe a session that cannot be continued."""
+    return (
+        f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.own.resumes}"
+    )
+
+
+def undeliverable_stop(
+    workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
+) -> Stop | None:
+    """Return the stop where a session is known to be lost; None where it may continue."""
+    obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
+    return None if obstacle is None else undelivered_stop(action, obstacle)
+
+
+def undelivered_stop(
+    action: ApplyChangeRequest | ContinueRun, why: str, ways_out: tuple[str, ...] = ()
+) -> Stop:
+    """Return the stop where a session is lost."""
+    task_id = action.task.id
+    what = f"{task_id} cannot be continued"
+    if isinstance(action, ApplyChangeRequest):
+        what = f"the change request on {task_id} cannot be delivered"
+    # A restart that is named already says where it would be.
+    commands = (step for step in ways_out if isinstance(step, FixedCommand))
+    is_named = any((command.verb, command.task_id) == ("restart", task_id) for command in commands)
+    steps = ways_out if is_named else (*ways_out, restart_command(task_id))
+    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", steps, task_id)

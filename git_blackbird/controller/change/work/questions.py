@@ -1,0 +1,133 @@
+"""Ask a person what an agent asked, or how a paused run goes on."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.work.instructions import (
+    Restart,
+    answers_instruction,
+    continue_instruction,
+)
+from git_blackbird.controller.change.work.start import work_on
+from git_blackbird.controller.change.work.step import restart_task
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.ui import Unanswered, warn
+from git_blackbird.controller.core.waiting import race_external_change
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.change.next_steps import answer_options, answers_blank
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.next_action import (
+    AskPaused,
+    AskQuestions,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import TerminalReason
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+async def ask_questions(call: Call, action: AskQuestions, state: PlanState) -> Stop | None:
+    """Ask, and resume the session with the answers.
+
+    Raises RequestError where a message was given and nobody is here to answer, SaveError.
+    """
+    task, run = action.task, action.run
+    questions = questions_of(run)
+    ask = race_external_change(call.workspace, lambda: call.ui.answer(task, questions), run)
+    reply = await call.interruptible(ask)
+    if isinstance(reply, Mapping):
+        answers = match_answers(questions, reply, take_answer)
+        instruction = answers_instruction(run, task, state.pending_messages(task.id), answers)
+        if action.message is not None:
+            instruction = instruction.with_message(action.message)
+        return await work_on(call, instruction)
+    return _without_answers(call, action, Unanswered() if call.is_interrupted else reply)
+
+
+def answers_needed_error(task: Task, hint: str) -> RequestError:
+    """Return the error for a message that cannot stand in for answers to an agent's questions."""
+    return RequestError(f"{task.id} is waiting for answers; -m alone does not answer them", hint=hint)
+
+
+def _without_answers(call: Call, action: AskQuestions, reply: Run | Unanswered | None) -> Stop | None:
+    """Stop where the questions are open; go on where they were answered by another command.
+
+    The message that was to go with the answers is saved as the task's draft.
+    """
+    task, questions = action.task, questions_of(action.run)
+    command = task_command("resume", task.id, blank=answers_blank(questions))
+    if action.message is not None:
+        draft = Drafts(call.workspace).message(task.id)
+        if action.message not in draft.text:
+            draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), action.message]))
+        draft.save()
+        if draft.fault is not None:
+            raise draft.fault
+        command = task_command(
+            "resume", task.id, f"{answer_options(questions)} -e", remark="-e continues the text of -m"
+        )
+        if isinstance(reply, Run):
+            text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
+            warn(call.ui, text, task.id, task_command("resume", task.id, " -e"))
+    if isinstance(reply, Run):
+        return None
+    if reply is None and action.message is not None:
+        raise answers_needed_error(task, command)
+    reason = StopReason.WAITING_USER if reply is None else StopReason.INTERRUPTED
+    return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
+
+
+_QUESTION = "paused"
+
+
+_CONTINUE = "Continue in its session"
+
+
+_RESTART = "Restart in a new session"
+
+
+_LEAVE = "Leave it paused and stop here"
+
+
+_LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
+
+
+async def ask_paused(call: Call, action: AskPaused, state: PlanState) -> Stop | None:
+    """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
+    task, run = action.task, action.run
+    prompt = f"Run {run.id} of {run.task_id} reached {_limit(run)}. What next?"
+    question = Question(id=_QUESTION, prompt=prompt, options=(_CONTINUE, _RESTART, _LEAVE))
+    ask = race_external_change(call.workspace, lambda: call.ui.answer(task, (question,)), run)
+    reply = await call.interruptible(ask)
+    if isinstance(reply, Run):
+        return None
+    if not isinstance(reply, Mapping):
+        is_left_open = isinstance(reply, Unanswered) or call.is_interrupted
+        stop = paused_stop(run)
+        return replace(stop, reason=StopReason.INTERRUPTED) if is_left_open else stop
+    answer = reply[_QUESTION]
+    if answer == _LEAVE:
+        return paused_stop(run)
+    if answer == _RESTART:
+        return await restart_task(call, Restart(task, None), state)
+    message = None if answer == _CONTINUE else answer
+    return await work_on(call, continue_instruction(run, task, state.pending_messages(task.id), message))
+
+
+def paused_stop(run: Run) -> Stop:
+    """Return the stop at a run that reached a limit, if nobody chose how to continue."""
+    steps = (
+        task_command("resume", run.task_id, remark="continue in its session"),
+        task_command("restart", run.task_id, remark="start again in a new session"),
+        task_command("retry", run.task_id, remark="todo again"),
+    )
+    text = f"{run.task_id} is paused: run {run.id} reached {_limit(run)}"
+    return Stop(StopReason.WAITING_USER, text, steps, run.task_id)
+
+
+def _limit(run: Run) -> str:
+    return _LIMITS.get(run.own.terminal_reason, "a limit") if run.own.terminal_reason else "a limit"

@@ -1,0 +1,121 @@
+"""Start a task, restart it, or continue its session, also with what a person answers."""
+
+from dataclasses import replace
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.review.review import replace_request_by_decision
+from git_blackbird.controller.change.status_changes import reset_task
+from git_blackbird.controller.change.stops import interrupted_stop, undeliverable_stop
+from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.instructions import (
+    Restart,
+    changes_instruction,
+    continue_instruction,
+    start_instruction,
+)
+from git_blackbird.controller.change.work.start import go_on, work_on
+from git_blackbird.controller.change.work.task_run import StaleTaskError, is_work_deferred
+from git_blackbird.controller.change.work.worktree_setup import SetupError
+from git_blackbird.controller.core.agents import adding_way_out, chosen_agent, start_with_other_agent
+from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
+from git_blackbird.controller.core.ui import warn
+from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    ContinueRun,
+    SendFeedback,
+    StartTask,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.locks import TaskLockedError
+
+
+async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | None:
+    """Start a task; one that changed meanwhile is named and left to the next turn.
+
+    One that has begun in another worktree is named and passed over, unless this call is about it alone.
+    """
+    workspace, task = call.workspace, action.task
+    if workspace.reviews_changes:
+        # Fail before the work is done where its reviewers are missing.
+        call.contexts_of_reviewers()
+    if is_work_deferred(workspace, call.ui, task.id):
+        return None
+    try:
+        require_not_elsewhere(workspace, task.id)
+        call.count_start()
+        return await work_on(call, start_instruction(workspace, state, task, None))
+    except StaleTaskError as error:
+        warn(call.ui, error.message, task.id)
+    except SetupError as error:
+        call.skip_task(task.id, error)
+    except (BegunElsewhereError, TaskLockedError) as error:
+        if call.scope.only == frozenset({task.id}):
+            raise
+        warn(call.ui, error.message, task.id, error.hint)
+        call.scope = replace(call.scope, elsewhere=call.scope.elsewhere | {task.id})
+    return None
+
+
+async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop | None:
+    """Supersede the runs of a task, once an agent can start, and start it."""
+    workspace, task = call.workspace, restart.task
+    agent = chosen_agent(call.workspace)
+    way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name)
+    with adding_way_out(call.workspace, way):
+        context = call.context_of(agent)
+    await call.require_consent(context)
+    if call.is_interrupted:
+        return interrupted_stop(f"before {task.id} was started")
+    require_not_elsewhere(call.workspace, task.id)
+    if task.status is not Status.TODO:
+        reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
+        state = workspace.plan_state()
+    return await work_on(call, start_instruction(workspace, state, task, restart.message))
+
+
+async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Stop | None:
+    """Resume the session; stop with the command that restarts the task where that is impossible."""
+    stop = undeliverable_stop(call.workspace, state, action)
+    if _restarts_on_lost_worker(call, action.run):
+        text = f"{action.task.id} starts again elsewhere, since worker {action.run.worker} is gone"
+        warn(call.ui, text, action.task.id)
+        return await restart_task(call, Restart(action.task, None), state)
+    if stop is not None:
+        return stop
+    pending = state.pending_messages(action.task.id)
+    return await go_on(call, action, continue_instruction(action.run, action.task, pending, None))
+
+
+def _restarts_on_lost_worker(call: Call, run: Run) -> bool:
+    restarts = call.workspace.config.cluster.on_lost_worker == "restart"
+    return restarts and call.launcher.is_machine_lost(run)
+
+
+async def apply_change_request(call: Call, action: ApplyChangeRequest, state: PlanState) -> Stop | None:
+    """Resume the session with the request.
+
+    Where that is impossible, a request of the reviewers or the check becomes a decision of a person; one of
+    a person stops the call.
+    """
+    workspace, task, run = call.workspace, action.task, action.run
+    stop = undeliverable_stop(workspace, state, action)
+    if stop is None:
+        _, summary = change_of(workspace, state, task.id)
+        pending = state.pending_messages(task.id)
+        return await go_on(call, action, changes_instruction(run, task, pending, None, summary))
+    if run.own.decision.by is None:
+        return stop
+    replace_request_by_decision(workspace, run)
+    return None
+
+
+async def send_feedback(call: Call, action: SendFeedback, state: PlanState) -> Stop | None:
+    """Resume the session with the feedback, once in a call."""
+    task = action.task
+    call.scope = replace(call.scope, carries=call.scope.carries - {task.id})
+    return await work_on(call, continue_instruction(action.run, task, state.pending_messages(task.id), None))

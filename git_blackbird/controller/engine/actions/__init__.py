@@ -1,1 +1,0 @@
-"""The handlers of the next actions, which the loop calls."""
