@@ -43,7 +43,7 @@ def _print_path(event: str, args: tuple[Any, ...]) -> None:
     if event == "subprocess.Popen" and args[1][:4:3] == ["/bin/sh", "gate"]:
         for code in (*_called(sys._getframe(1)), *_waiting()):
             if (file := Path(code.co_filename)).is_relative_to(ROOT):
-                print("path:", file.relative_to(ROOT), code.co_qualname, file=sys.stderr)
+                sys.stderr.write(f"path: {file.relative_to(ROOT)} {code.co_qualname}\n")
 
 
 sys.addaudithook(_print_path)

@@ -59,13 +59,14 @@ def test_they_repeat_the_options_of_the_call(planned: Path) -> None:
 
 def test_several_ways_of_doing_one_thing_stand_together(planned: Path) -> None:
     done = run(planned, "execute", "--stop-after-each", "--agent", "demo", "--no-input")
-    assert done.stdout.splitlines()[-6:] == [
+    assert done.stdout.splitlines()[-7:] == [
         "a decision is due on a",
         "next step, one of:",
         "  git blackbird decide a --approve    # approves it; the task is done",
         "  git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "  git blackbird decide a --reject    # fails the task; your files stay as they are",
         "  git blackbird runs a --diff    # shows the change",
+        "  git blackbird decide a --reject --undo    # fails the task; takes its change out of your files",
     ]
 
 
@@ -77,6 +78,7 @@ def test_a_program_can_run_each_command_as_it_stands(planned: Path) -> None:
         "git blackbird decide a --request-changes -F -",
         "git blackbird decide a --reject",
         "git blackbird runs a --diff",
+        "git blackbird decide a --reject --undo",
     ]
     assert stop["steps"][1] == {
         "command": "git blackbird decide a --request-changes -F -",
