@@ -54,6 +54,9 @@ class Record(BaseModel):
         return value is None
 
 
+TOGETHER = "contradiction"
+"""The type of an error about values that are right alone and not together."""
+
 _EXPECTED: Mapping[str, str] = {
     "bool_type": "true or false",
     "dict_type": "an object",
@@ -83,6 +86,8 @@ def _what(details: ErrorDetails) -> str:
     if kind in _WITHOUT_VALUE:
         return _WITHOUT_VALUE[kind]
     shown = describe(details["input"])
+    if kind == TOGETHER:
+        return details["msg"]
     if kind in _EXPECTED:
         return f"is {shown}, not {_EXPECTED[kind]}"
     if kind in {"enum", "literal_error"}:

@@ -1,12 +1,16 @@
 """A run: one start of one agent on one task, as in its record."""
 
 from itertools import takewhile
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId
+from git_blackbird.model.base.record import TOGETHER
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.contradictions import find_contradiction
 from git_blackbird.model.run.fields import RunFields, WrittenRun
 from git_blackbird.model.run.parts import (
     Brought,
@@ -38,6 +42,16 @@ class Run(WrittenRun):
     task_id: CheckedTaskId = Field(alias="taskId")
     started_at: str = Field(alias="startedAt")
     status: RunStatus
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        pair = find_contradiction(self.status, self.decision_state, self.own)
+        if pair is not None:
+            one, other = pair
+            raise PydanticCustomError(
+                TOGETHER, "it says that {one}, and that {other}", {"one": one, "other": other}
+            )
+        return self
 
     def taken_over(self) -> "Run":
         """Return the run as one of ours, with nothing of it but the fields that the Go program writes."""

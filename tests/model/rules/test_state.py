@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import Change
@@ -42,6 +43,14 @@ def mostly(usual: Any, others: Iterable[Any]) -> st.SearchStrategy[Any]:
     )
 
 
+def is_possible(fields: dict[str, Any]) -> bool:
+    try:
+        build("a", 1, fields)
+    except ValidationError:
+        return False
+    return True
+
+
 RUN = st.fixed_dictionaries(
     {
         "status": mostly(RunStatus.SUCCESS, RunStatus),
@@ -54,7 +63,7 @@ RUN = st.fixed_dictionaries(
         "provider_session_ref": st.sampled_from(["session", None]),
         "parent_review_passed": st.sampled_from([None, False, True]),
     }
-)
+).filter(is_possible)
 ODD = mostly((), [("odd",)])
 RECORDS = st.tuples(st.lists(RUN, max_size=3), ODD)
 FILE = mostly("none", ["feedback", "broken"])
