@@ -11,7 +11,7 @@ from benchmarks.plans import build_tasks, choose_agent, execute, save_plan
 from git_blackbird.git.core.repository import Repository, discover, open_libgit2
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees
 
 FILES = 100_000

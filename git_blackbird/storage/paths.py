@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, task_id_fault
-from git_blackbird.model.base.places import PLAN_NAME, STATE_NAME
+from git_blackbird.model.base.own_files import PLAN_NAME, STATE_NAME
 
 OVERVIEW_NAME = "snapshot.md"
 IGNORE_NAME = ".gitignore"

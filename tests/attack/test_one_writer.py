@@ -16,7 +16,7 @@ from git_blackbird.git.worktree.obstacles import IGNORED, find_obstacles
 from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature_of
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.write_back import take_signatures, write_paths
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
 from tests.trial.program import Trial

@@ -15,6 +15,7 @@ from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.change.stages import TABLE, Due
 from git_blackbird.model.config.keys import Key
+from git_blackbird.tui.keys import ACTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()
@@ -103,6 +104,23 @@ def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: Key) ->
         assert f"| {low} to {high} |" in row
     for word in (*key.choices, *filter(None, [key.rules.environment])):
         assert word in said
+
+
+@pytest.mark.parametrize("page", [MAN.replace("\\-", "-"), CONFIGURATION], ids=["man", "configuration.md"])
+def test_the_documents_say_of_every_protective_key_which_value_is_stricter(page: str) -> None:
+    text = " ".join(page.split())
+    lists = re.search(r"higher value is the stricter one of (.+?); the lower one of (.+?)\. [A-Z]", text)
+    assert lists is not None
+    said = [set(re.findall(r"\w+\.\w+", text)) for text in lists.groups()]
+    stricter = ("higher", "lower")
+    assert said == [{key.name for key in KEYS.values() if key.rules.stricter == one} for one in stricter]
+
+
+def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:
+    keys = {word for line in tagged(man_commands()["tui"]) for word in re.split(r'[ ,"]+', line)}
+    names = {"slash": "/", "question_mark": "?"}
+    of_the_tree = {"up", "down", "j", "k", "enter", "space", "tab", "f", "v", "ctrl+p"}
+    assert keys - {""} - of_the_tree == {names.get(action.key, action.key) for action in ACTIONS}
 
 
 def default_text(key: Key) -> str:

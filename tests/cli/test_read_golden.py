@@ -289,7 +289,7 @@ def test_what_is_due(program: Program, repo: Path) -> None:
     program.check("what_is_due")
 
 
-def test_what_runs(program: Program, repo: Path) -> None:
+def test_status_while_an_agent_runs(program: Program, repo: Path) -> None:
     own: dict[str, Any] = {"pid": os.getpid(), "process_identity": identity(os.getpid())}
     gone: dict[str, Any] = {"pid": 1, "process_identity": "another boot"}
     save(
@@ -312,7 +312,7 @@ def test_what_runs(program: Program, repo: Path) -> None:
         program.run("restart", "a")
         program.run("retry", "a")
         program.run("set-status", "a", "todo")
-    program.check("what_runs")
+    program.check("status_running")
 
 
 def test_one_corrupt_or_stray_file_breaks_nothing(program: Program, repo: Path) -> None:

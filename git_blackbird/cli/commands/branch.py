@@ -7,7 +7,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import render_table
 from git_blackbird.controller.change.export import create_task_branch, restore_run
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.place.places import (
+from git_blackbird.controller.place.listing import (
     PlaceOfTask,
     Pruned,
     find_place,

@@ -30,9 +30,9 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.stages import is_half_written
+from git_blackbird.model.change.stages import PendingKind, is_half_written
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem, PendingKind
+from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.run.provenance import RecordError, elsewhere_lines
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from git_blackbird.cli.schema.base import (
 from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import DueParentReview
 from git_blackbird.controller.change.export import RestoreResult
-from git_blackbird.controller.place.places import PlaceState
+from git_blackbird.controller.place.listing import PlaceState
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingKind
 from git_blackbird.model.rules.reviews import ChangeReviewView, GateState, merged_or_none, missing_texts
 from git_blackbird.model.run.commits import Evidence
 from git_blackbird.model.run.findings import MergedReview

@@ -1,7 +1,7 @@
 """Output of ``status``."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 from git_blackbird.cli.schema.base import (
     Commands,
@@ -19,8 +19,9 @@ from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBl
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import runnable
+from git_blackbird.model.change.stages import OtherKind, PendingKind
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem, PendingKind
+from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.parts import Question
@@ -162,15 +163,6 @@ Due = (
     | DueUnreadable
     | DueStart
 )
-_OTHERS: Mapping[str, type[Due]] = {
-    "change_review": DueChangeReview,
-    "landing": DueLanding,
-    "undo": DueUndo,
-    "failed": DueRetry,
-    "stuck": DueStuck,
-    "unreadable": DueUnreadable,
-    "ready": DueStart,
-}
 
 
 def _due(report: StatusReport) -> list[Due]:
@@ -186,7 +178,27 @@ def _due_item(item: DueItem) -> Due:
         case BlockedParentView():
             return DueParentReview.of(item.source)
         case _:
-            return _OTHERS[item.kind].of(item)
+            return _model_of(OtherKind(item.kind)).of(item)
+
+
+def _model_of(kind: OtherKind) -> type[Due]:  # noqa: PLR0911  # a table
+    match kind:
+        case OtherKind.CHANGE_REVIEW:
+            return DueChangeReview
+        case OtherKind.LANDING:
+            return DueLanding
+        case OtherKind.UNDO:
+            return DueUndo
+        case OtherKind.FAILED:
+            return DueRetry
+        case OtherKind.STUCK:
+            return DueStuck
+        case OtherKind.UNREADABLE:
+            return DueUnreadable
+        case OtherKind.READY:
+            return DueStart
+        case _:
+            assert_never(kind)
 
 
 class LiveRunView(View):

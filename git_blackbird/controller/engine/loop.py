@@ -44,7 +44,7 @@ from git_blackbird.controller.engine.stops import (
 )
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
-from git_blackbird.controller.place.places import remove_landed
+from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal

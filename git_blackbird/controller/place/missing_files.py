@@ -9,7 +9,7 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.worktree.copying import list_all_ignored
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import quoted_for_git

@@ -9,7 +9,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, read_commit_trees
 from git_blackbird.git.worktree.linked import base_commit_of
 from git_blackbird.git.worktree.merging import merge_trees
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.history import History

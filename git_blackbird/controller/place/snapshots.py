@@ -15,7 +15,7 @@ from git_blackbird.git.worktree.obstacles import Present, add_ignored
 from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from git_blackbird.git.worktree.submodules import Uncommitted, uncommitted
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.run.run import Run

@@ -11,10 +11,10 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import TABLE, Stage, label_of, stage_of
+from git_blackbird.model.change.stages import TABLE, OtherKind, PendingKind, Stage, label_of, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem, PendingKind
+from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
@@ -25,7 +25,7 @@ _LONGEST_REASON = 2000
 CUT_OFF = "an approval was interrupted"
 GONE = "its process is gone"
 # What the next execute does, without a person.
-_OF_ITSELF = frozenset({"change_review", "landing", ReviewBlock.REVIEW_DUE.value, "ready"})
+_OF_ITSELF = frozenset({OtherKind.CHANGE_REVIEW, OtherKind.LANDING, ReviewBlock.REVIEW_DUE, OtherKind.READY})
 
 
 class AttentionItem(NamedTuple):
@@ -46,7 +46,7 @@ class DueItem(NamedTuple):
     ``source`` has more of an item that is pending, a parent that waits, or a record that cannot be read.
     """
 
-    kind: str
+    kind: PendingKind | OtherKind | ReviewBlock
     task: Task
     what: str
     command: str
@@ -61,7 +61,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
             DueItem(
-                TABLE[stage_of(run)].kind,
+                TABLE[stage_of(run)].kind or OtherKind.CHANGE_REVIEW,
                 task,
                 label_of(run),
                 EXECUTE,
@@ -72,7 +72,7 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
         ],
         "parent_review": [
             DueItem(
-                parent.wait.value,
+                parent.wait,
                 parent.task,
                 REVIEW_WORDS[parent.wait],
                 parent.commands[0],
@@ -83,12 +83,14 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for parent in overview.unreviewed
         ],
         "failed": [
-            DueItem("failed", task, _failed_words(run), task_command("retry", task.id), why=_error_of(run))
+            DueItem(
+                OtherKind.FAILED, task, _failed_words(run), task_command("retry", task.id), why=_error_of(run)
+            )
             for task, run in overview.failed
         ],
         "stuck": [
             DueItem(
-                "stuck",
+                OtherKind.STUCK,
                 stuck.task,
                 f"{stuck.task.status.value.replace('_', ' ')}, but {stuck.why}",
                 stuck.command,
@@ -96,12 +98,13 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for stuck in overview.stuck
         ],
         "unreadable": [
-            DueItem("unreadable", task, fault.stops, fault.command, why=fault.what, source=fault)
+            DueItem(OtherKind.UNREADABLE, task, fault.stops, fault.command, why=fault.what, source=fault)
             for task, faults in overview.stopped.items()
             for fault in faults
         ],
         "ready": [
-            DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
+            DueItem(OtherKind.READY, task, "ready", task_command("execute", task.id))
+            for task in overview.ready
         ],
     }
 
@@ -121,7 +124,7 @@ def _error_of(run: Run | None) -> str | None:
 
 def _pending_item(pending: PendingItem) -> DueItem:
     return DueItem(
-        pending.kind.value,
+        pending.kind,
         pending.task,
         pending.words,
         pending.command,

@@ -12,7 +12,7 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.unresolved import unresolved_paths
 from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.additions import with_additions
+from git_blackbird.git.worktree.both_added import with_additions
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState

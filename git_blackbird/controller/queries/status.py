@@ -13,7 +13,15 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.stages import Due, Stage, due_of, is_half_written, label_of, stage_of
+from git_blackbird.model.change.stages import (
+    Due,
+    PendingKind,
+    Stage,
+    due_of,
+    is_half_written,
+    label_of,
+    stage_of,
+)
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
@@ -21,7 +29,6 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
     PendingItem,
-    PendingKind,
     StuckTask,
     paused_runs,
     pending_items,

@@ -3,7 +3,7 @@
 import os
 import re
 
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 
 # What HFS+ does not see in a name, as in git's core.protectHFS.
 _UNSEEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])

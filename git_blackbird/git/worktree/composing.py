@@ -9,7 +9,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Contribution
 from git_blackbird.model.run.summary import Trees

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.journal import Journal
-from git_blackbird.model.base.places import TEMPORARY
+from git_blackbird.model.base.own_files import TEMPORARY
 
 EDITED = "it was edited at the same moment"
 _FOLDER = "a folder with other files is in its place"

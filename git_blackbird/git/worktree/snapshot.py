@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.index import (
 from git_blackbird.git.worktree.index_update import IndexUpdate
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, take_kept_index
 from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
-from git_blackbird.model.base.places import TEMPORARY
+from git_blackbird.model.base.own_files import TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, takewhile
+from typing import assert_never
 
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -15,6 +16,7 @@ from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment, Side
+from git_blackbird.model.run.findings import ReviewerVerdict
 from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Usage
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
@@ -224,7 +226,6 @@ def check_lines(check: CheckResult) -> Iterator[str]:
 
 
 _NANOSECONDS = 1_000_000_000
-_VERDICTS = {"APPROVED": "approved", "APPROVED_WITH_MINOR": "minor", "ISSUES": "issues"}
 
 
 def review_word(run_type: RunType) -> str:
@@ -286,11 +287,23 @@ def format_decision(run: Run) -> str:
     return "changes" if run.decision_state is DecisionState.CHANGES_REQUESTED else run.decision_state.value
 
 
+def _verdict_of_reviewer(verdict: ReviewerVerdict) -> str:
+    match verdict:
+        case ReviewerVerdict.APPROVED:
+            return "approved"
+        case ReviewerVerdict.APPROVED_WITH_MINOR:
+            return "minor"
+        case ReviewerVerdict.ISSUES:
+            return "issues"
+        case _:
+            assert_never(verdict)
+
+
 def verdict_word(run: Run) -> str:
     """Return the result of a review in a word; ``-`` without a verdict."""
     if run.is_of_change:
         result = result_of(run)
-        return "-" if result is None else _VERDICTS[result.counted_verdict]
+        return "-" if result is None else _verdict_of_reviewer(result.counted_verdict)
     if run.own.dismissed is not None:
         return "dismissed"
     if run.parent_review_passed is None:

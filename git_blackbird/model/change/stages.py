@@ -51,6 +51,29 @@ class Due(StrEnum):
     CONTINUE = "continue"
 
 
+class PendingKind(StrEnum):
+    """The kinds of what waits for a person, in the order in which they are listed."""
+
+    DECISION = "decision"
+    CHANGE_REQUEST = "change_request"
+    REVIEW_FEEDBACK = "review_feedback"
+    NEW_SESSION = "new_session"
+    ANSWERS = "answers"
+    PAUSED = "paused"
+
+
+class OtherKind(StrEnum):
+    """The other kinds of what is due, parents aside."""
+
+    CHANGE_REVIEW = "change_review"
+    LANDING = "landing"
+    UNDO = "undo"
+    FAILED = "failed"
+    STUCK = "stuck"
+    UNREADABLE = "unreadable"
+    READY = "ready"
+
+
 class Consequences(NamedTuple):
     """What follows from a stage: the status of the task, what is due, how that is listed, and the choices.
 
@@ -60,7 +83,7 @@ class Consequences(NamedTuple):
 
     status: Status
     due: Due | None
-    kind: str
+    kind: PendingKind | OtherKind | None
     label: str
     verb: str = "execute"
     choices: tuple[Choice, ...] = ()
@@ -86,31 +109,33 @@ _ON_REFUSED_COMMIT = (
 
 
 def _deciding(status: Status, label: str, choices: tuple[Choice, ...] = _ON_SUCCESS) -> Consequences:
-    return Consequences(status, Due.DECIDE, "decision", label, "decide", choices)
+    return Consequences(status, Due.DECIDE, PendingKind.DECISION, label, "decide", choices)
 
 
 def _sent_back(status: Status, label: str) -> Consequences:
-    return Consequences(status, Due.CARRY_OUT_REQUEST, "change_request", label, "resume")
+    return Consequences(status, Due.CARRY_OUT_REQUEST, PendingKind.CHANGE_REQUEST, label, "resume")
 
 
 TABLE: Mapping[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH_UNDO, "undo", "half taken back"),
-    Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "", "at work", "runs"),
-    Stage.ASKED: Consequences(Status.WAITING_USER, Due.ASK, "answers", "waits for answers", "resume"),
-    Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "paused", "resume"),
-    Stage.CHECKING: Consequences(Status.IN_PROGRESS, Due.CHECK, "change_review", "check due"),
-    Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, "change_review", "reviews due"),
+    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH_UNDO, OtherKind.UNDO, "half taken back"),
+    Stage.WORKING: Consequences(Status.IN_PROGRESS, None, None, "at work", "runs"),
+    Stage.ASKED: Consequences(
+        Status.WAITING_USER, Due.ASK, PendingKind.ANSWERS, "waits for answers", "resume"
+    ),
+    Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, PendingKind.PAUSED, "paused", "resume"),
+    Stage.CHECKING: Consequences(Status.IN_PROGRESS, Due.CHECK, OtherKind.CHANGE_REVIEW, "check due"),
+    Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, OtherKind.CHANGE_REVIEW, "reviews due"),
     Stage.SENT_BACK: _sent_back(Status.WAITING_USER, "changes requested"),
     Stage.SENT_BACK_AFTER_FAILURE: _sent_back(Status.FAILED, "failed: changes requested"),
     Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land"),
     Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed", _ON_REFUSED_COMMIT),
     Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
     Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _ON_FAILURE),
-    Stage.UNDONE: Consequences(Status.FAILED, None, "failed", "taken back", "retry"),
-    Stage.REJECTED: Consequences(Status.FAILED, None, "failed", "rejected", "retry"),
-    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "landing", "to land"),
-    Stage.DONE: Consequences(Status.DONE, None, "", "done"),
-    Stage.FAILED: Consequences(Status.FAILED, None, "failed", "failed", "retry"),
+    Stage.UNDONE: Consequences(Status.FAILED, None, OtherKind.FAILED, "taken back", "retry"),
+    Stage.REJECTED: Consequences(Status.FAILED, None, OtherKind.FAILED, "rejected", "retry"),
+    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, OtherKind.LANDING, "to land"),
+    Stage.DONE: Consequences(Status.DONE, None, None, "done"),
+    Stage.FAILED: Consequences(Status.FAILED, None, OtherKind.FAILED, "failed", "retry"),
 }
 
 

@@ -1,13 +1,12 @@
 """Pending decisions, and all other items that wait for a person, each with its command."""
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import restart_command, task_command
 from git_blackbird.model.change.next_steps import answers_blank, decide_run_command
-from git_blackbird.model.change.stages import TABLE, Due, label_of, stage_of
+from git_blackbird.model.change.stages import TABLE, Due, PendingKind, label_of, stage_of
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -48,23 +47,11 @@ def paused_runs(state: PlanState) -> tuple[tuple[Task, Run], ...]:
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 
 
-class PendingKind(StrEnum):
-    """The kinds of pending items, in the order in which they are listed."""
-
-    DECISION = "decision"
-    CHANGE_REQUEST = "change_request"
-    REVIEW_FEEDBACK = "review_feedback"
-    NEW_SESSION = "new_session"
-    ANSWERS = "answers"
-    PAUSED = "paused"
-
-
 # What is no stage's.
 _WORDS = {
     PendingKind.REVIEW_FEEDBACK: "the parent review asked for changes",
     PendingKind.NEW_SESSION: "its session is lost",
 }
-_OF_A_SESSION = frozenset({Due.CARRY_OUT_REQUEST, Due.ASK, Due.CONTINUE})
 
 
 class PendingItem(NamedTuple):
@@ -165,10 +152,11 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
 
 
 def _kind(history: History, run: Run) -> PendingKind | None:
-    row = TABLE[stage_of(run)]
-    if row.due not in _OF_A_SESSION:
+    """Return what a session waits for; None where nothing does."""
+    kind = TABLE[stage_of(run)].kind
+    if not isinstance(kind, PendingKind) or kind is PendingKind.DECISION:
         return None
-    return PendingKind.NEW_SESSION if is_session_lost(history, run) else PendingKind(row.kind)
+    return PendingKind.NEW_SESSION if is_session_lost(history, run) else kind
 
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
     PendingDecision,
-    PendingKind,
     is_session_lost,
     pending_decisions,
     pending_items,

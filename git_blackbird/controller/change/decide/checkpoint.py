@@ -21,7 +21,7 @@ from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.change import (
     Change,
     RequestedChange,

@@ -21,7 +21,7 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
-from git_blackbird.git.worktree.additions import with_additions
+from git_blackbird.git.worktree.both_added import with_additions
 from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import altered_worktrees
@@ -36,7 +36,7 @@ from git_blackbird.git.worktree.write_back import (
 )
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task

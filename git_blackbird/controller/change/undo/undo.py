@@ -19,7 +19,7 @@ from git_blackbird.git.commit.create import (
 )
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.additions import resolve_additions
+from git_blackbird.git.worktree.both_added import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.log import (
@@ -37,7 +37,7 @@ from git_blackbird.git.worktree.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState

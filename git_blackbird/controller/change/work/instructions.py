@@ -26,7 +26,7 @@ from git_blackbird.messages.outgoing.prompts import (
     with_feedback,
     with_messages,
 )
-from git_blackbird.model.base.places import STATE_NAME
+from git_blackbird.model.base.own_files import STATE_NAME
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Task

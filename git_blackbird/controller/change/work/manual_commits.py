@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import Commit

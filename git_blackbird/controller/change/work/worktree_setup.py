@@ -17,7 +17,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
 from git_blackbird.messages.display.format import render_bytes
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.places import HIDDEN
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.check import describe_exit
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.git.core.trees import REGULAR, TreeEntry, TreeStore
-from git_blackbird.git.worktree.additions import resolve_additions, with_additions
+from git_blackbird.git.worktree.both_added import resolve_additions, with_additions
 from git_blackbird.git.worktree.merging import merge_changes, merge_trees
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import found
