@@ -19,6 +19,7 @@ _FEW, _MANY, _HUGE = 100, 1_000, 10_000
 _TAKEN = 100
 _MOST_ROUNDS = 3
 _LEAVES_LINE = 'echo more >"$BLACKBIRD_TASK_ID.txt"'
+_STAMPS_AND_LEAVES_LINE = f"date +%s%N >>.git/stamps; {_LEAVES_LINE}"
 _LEAVES_MEGABYTES = 'head -c 2000000 /dev/urandom >"$BLACKBIRD_TASK_ID.bin"'
 _REFERENCE = b"0" * 40 + b"\n"
 _places = count()
@@ -63,15 +64,39 @@ def per_task(bench: Bench) -> Iterator[Row]:
 
 
 def growth(bench: Bench) -> Iterator[Row]:
-    """Row 10: the last hundred of a plan against its first, and a large plan against a small one."""
+    """Row 10: the last hundred against the first in one call, and a large plan against a small one."""
     for tasks in _sizes(bench):
         measured = _measured(bench, tasks)
         first, last, small = measured.first, measured.last, measured.small
-        remark = f"bare it is {_ruler(bench).ratio(last.bare, first.bare):.2f}"
-        what = f"a run, the last hundred of {tasks} / the first"
-        yield dataclasses.replace(_row(bench, "10", what, 1.3, (last.ours, first.ours, 1)), remark=remark)
+        yield _in_one_call(bench, tasks, _ruler(bench).ratio(last.bare, first.bare))
         what = f"a run of {tasks} tasks / of {_FEW}"
         yield _row(bench, "10", what, 1.3, ((first + last).ours, (small + small).ours, 2))
+
+
+def _in_one_call(bench: Bench, tasks: int, bare: float) -> Row:
+    """Compare the ends of one call whose tasks each leave a file, by the times at which their agents start."""
+    say(f"executing {tasks} tasks in one call")
+    # Agents say by the clock on the wall when they start.
+    ruler = Ruler(_ruler(bench).rounds, by_cpu=False)
+    source = _prepared(bench, tasks, 0, _STAMPS_AND_LEAVES_LINE)
+    columns: tuple[list[Sample], list[Sample]] = ([], [])
+    for _ in range(ruler.rounds):
+        copy = _copy_of(bench, source)
+        execute(bench, copy, tasks)
+        stamps = [int(stamp) / 1e6 for stamp in (copy / ".git" / "stamps").read_text().split()]
+        for column, begin in zip(columns, (0, tasks - 1 - _TAKEN), strict=True):
+            column.append(Sample(stamps[begin + _TAKEN] - stamps[begin], 0))
+    _remove_copies(source)
+    last, first = columns[1], columns[0]
+    row = _row(
+        bench,
+        "10",
+        f"a run, the last hundred of {tasks} in one call / the first",
+        1.3,
+        (last, first, 1),
+        ruler,
+    )
+    return dataclasses.replace(row, remark=f"bare it is {bare:.2f}")
 
 
 def _sizes(bench: Bench) -> tuple[int, ...]:
@@ -92,9 +117,16 @@ def _against_bare(bench: Bench, what: str, side: Side, hundreds: int) -> Row:
     return dataclasses.replace(row, remark=remark)
 
 
-def _row(bench: Bench, name: str, what: str, limit: float, sides: tuple[Column, Column, int]) -> Row:
+def _row(
+    bench: Bench,
+    name: str,
+    what: str,
+    limit: float,
+    sides: tuple[Column, Column, int],
+    ruler: Ruler | None = None,
+) -> Row:
     """Make a row of the times of one task, in columns of so many hundreds."""
-    (ours, other, hundreds), ruler = sides, _ruler(bench)
+    (ours, other, hundreds), ruler = sides, ruler or _ruler(bench)
     mine, reference = (ruler.figure(column) / hundreds / _TAKEN for column in (ours, other))
     return Row(name, what, mine, reference, ruler.ratio(ours, other), limit)
 
@@ -111,7 +143,7 @@ def _take(bench: Bench, repos: Sequence[Path]) -> list[Side]:
     turns = [turn for repo in repos for turn in (_executing(bench, repo), _bare(bench, repo))]
     columns = take_rounds(turns, _ruler(bench).rounds)
     for repo in repos:
-        shutil.rmtree(repo)
+        _remove_copies(repo)
     return [Side(ours, bare) for ours, bare in zip(columns[::2], columns[1::2], strict=True)]
 
 
@@ -129,14 +161,23 @@ def _in_copy(bench: Bench, source: Path, work: Callable[[Path, int], Sample]) ->
     """Work in a copy: on one task first, which meets new files, and then on a hundred, which count."""
 
     def turn() -> Sample:
-        copy = source.with_name(f"row-9-copy-{next(_places)}")
-        bench.run("cp", "-a", str(source), str(copy), cwd=bench.place)
+        copy = _copy_of(bench, source)
         work(copy, 1)
-        sample = work(copy, _TAKEN)
-        shutil.rmtree(copy)
-        return sample
+        return work(copy, _TAKEN)
 
     return turn
+
+
+def _copy_of(bench: Bench, source: Path) -> Path:
+    copy = source.with_name(f"{source.name}-copy-{next(_places)}")
+    bench.run("cp", "-a", str(source), str(copy), cwd=bench.place)
+    return copy
+
+
+def _remove_copies(source: Path) -> None:
+    """Remove a repository and its copies once all is measured: on some disks that slows what follows."""
+    for folder in (source, *source.parent.glob(f"{source.name}-copy-*")):
+        shutil.rmtree(folder)
 
 
 def _executing(bench: Bench, source: Path) -> Turn:
