@@ -74,7 +74,7 @@ def growth(bench: Bench) -> Iterator[Row]:
 
 
 def _in_one_call(bench: Bench, tasks: int, bare: float) -> Row:
-    """Compare the ends of one call whose tasks each leave a file, by the times at which their agents start."""
+    """Compare the ends of one call whose tasks leave a file each, by when their agents start."""
     say(f"executing {tasks} tasks in one call")
     # Agents say by the clock on the wall when they start.
     ruler = Ruler(_ruler(bench).rounds, by_cpu=False)
