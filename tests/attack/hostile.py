@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.base.record import TOGETHER
 from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.parts import Opinion, Reviewed
@@ -86,11 +87,11 @@ def record(task: str, run: str, fields: dict[str, object]) -> dict[str, object]:
 
 
 def is_record(fields: dict[str, object]) -> bool:
-    """Whether a record may have these fields: ids, for one, are refused where they are none."""
+    """Whether a record may have each of these fields: ids, for one, are refused where they are none."""
     try:
         Run.from_value(record("a", "01a2000000000001", fields))
-    except ValidationError:
-        return False
+    except ValidationError as error:
+        return all(details["type"] == TOGETHER for details in error.errors())
     return True
 
 
@@ -107,30 +108,42 @@ def states(text: str) -> dict[str, dict[str, object]]:
     """Such fields for each state of a run, without those that hide others where they are set."""
     fields = run_fields(text)
     own = typing.cast("dict[str, Any]", fields["blackbird"])
+    judged = {"check": own.pop("check"), "reviewed": own.pop("reviewed")}
+    own.pop("review", None)
     hiding = ("superseded", "undone", "worktree", "landing", "undoing", "process")
     over = {name: own.pop(name, None) for name in hiding}
     summary = typing.cast("dict[str, object]", fields["review_summary"])
     whole = {**fields, "review_summary": {name: summary[name] for name in summary if name != "minimal"}}
     due = {"status": "success", "decision_required": True, "decision_state": "pending"}
-    blocked = {"state": "blocked", "reason": text, "check": {**own["check"], "outcome": "failed_before"}}
+    blocked = {"state": "blocked", "reason": text, "check": {**judged["check"], "outcome": "failed_before"}}
 
     def ours(**parts: object) -> dict[str, object]:
         return {"blackbird": {**own, **parts}}
 
     def checked(outcome: str) -> dict[str, object]:
-        return ours(check={**own["check"], "outcome": outcome})
+        return ours(**{**judged, "check": {**judged["check"], "outcome": outcome}})
 
     escalated = {**own["decision"], "escalated": True}
-    unchecked = ours(check={**own["check"], "outcome": "broken"}, decision=escalated)
+    unchecked = ours(**{**judged, "check": {**judged["check"], "outcome": "broken"}}, decision=escalated)
     asking = ours(said={**own["said"], "answers": []})
     return {
         "pending": {**whole, **due, **checked("failed")},
         "unchecked": {**fields, **due, **unchecked},
         "blocked": {**whole, **due, **ours(landing=blocked, worktree={"path": text})},
-        "approved": {**whole, "status": "success", "decision_state": "approved_continue"},
-        "requested": {**whole, "status": "success", "decision_state": "changes_requested"},
+        "approved": {
+            **whole,
+            "status": "success",
+            "decision_state": "approved_continue",
+            **checked("passed"),
+        },
+        "requested": {
+            **whole,
+            "status": "success",
+            "decision_state": "changes_requested",
+            **checked("passed"),
+        },
         "asking": {**fields, "status": "waiting_user", "provider_session_ref": "a-session", **asking},
-        "failed": {**fields, "status": "failed", **checked("failed")},
+        "failed": {**fields, "status": "failed"},
         "paused": {**fields, "status": "paused"},
         "over": {
             **fields,

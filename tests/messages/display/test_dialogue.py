@@ -45,8 +45,8 @@ def with_run(**facts: object) -> Checkpoint:
 
 
 FAILED = with_run(status="failed")
-IN_PART = with_run(landing="blocked", landing_reason="A file.", landing_begun=NO_TREES)
-NOT_COMMITTED = with_run(landing="landed")
+IN_PART = with_run(landing="blocked", landing_reason="A file.", landing_begun=NO_TREES, worktree="/w")
+NOT_COMMITTED = with_run(landing="landed", worktree="/w")
 
 
 @pytest.mark.parametrize(
