@@ -275,7 +275,9 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         assert in_diff.index("5 View full diff") < in_diff.index("\u2193 j Down")
         assert not [line for line in at_choices + in_diff if "since your request" in line]
         await pilot.press("ctrl+p")
-        await see(app, pilot, "Search for commands", "Next hunk")
+        await see(app, pilot, "Search for commands")
+        await pilot.press(*"next")
+        await see(app, pilot, "Next hunk")
 
     drive(planned, session, (100, 40))
 

@@ -3,6 +3,7 @@
 import ast
 import itertools
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,14 @@ PASSED_ON = {
 }
 
 
+@cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text())
+
+
 def calls(module: Path) -> Iterator[tuple[str, ast.Call]]:
     """Every call of a runner, with the name of the function it is in."""
-    tree = ast.parse(module.read_text())
+    tree = parsed(module)
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             for node in ast.walk(function):
@@ -48,9 +54,10 @@ def name_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@cache
 def constants(module: Path) -> set[str]:
     """The names at the top of a module that hold nothing but constant words."""
-    tree = ast.parse(module.read_text())
+    tree = parsed(module)
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Assign) and is_constant(node.value, found):
@@ -102,7 +109,7 @@ def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool
 def assignments(module: Path, function: str) -> dict[str, ast.expr]:
     """What the local names of a function are given; a name that is given twice is not known."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(ast.parse(module.read_text())):
+    for node in ast.walk(parsed(module)):
         if isinstance(node, ast.FunctionDef) and node.name == function:
             for inner in ast.walk(node):
                 match inner:
