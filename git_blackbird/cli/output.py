@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
+from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError, error_notes
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine
 from git_blackbird.model.base.sanitize import keep_styles, strip_controls
 
@@ -57,6 +58,19 @@ class CommandContext:
         workspace = open_workspace(self.environment, flags, no_input=self.no_input)
         self.__dict__["workspace"] = workspace
         return workspace
+
+    def full_ids(self, names: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        """Return the ids of the tasks that names uniquely begin; a name of none as it is."""
+        if not names:
+            return names
+        from git_blackbird.controller.core.workspace import full_id  # only who names a task pays for it
+
+        try:
+            plan = self.workspace.store.plan()
+        except UnusableError:
+            # The command says what is wrong, if it needs the plan.
+            return names
+        return full_id(plan, names) if isinstance(names, str) else tuple(full_id(plan, one) for one in names)
 
     @cached_property
     def colored(self) -> bool:
@@ -211,6 +225,22 @@ def _tell(error: BlackbirdError) -> None:
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
     click.echo(f"{word}: {strip_controls(error.message)}", err=True)
     _hints(error.hint)
+
+
+def read_text(file: str) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    Raises UsageError when it cannot be read, or there is nothing in it.
+    """
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read as text: {why}") from error
+    if not text.strip():
+        raise UsageError(f"{file} is empty")
+    return text
 
 
 def _hints(hint: str | None) -> None:

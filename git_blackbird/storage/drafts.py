@@ -1,6 +1,6 @@
 """Unfinished texts of a person, kept in the git directory until they have been used.
 
-There are two kinds: task forms open in an editor, each beside the form it was made from; and texts for an
+There are two kinds: pages of tasks open in an editor, each beside the page it was made from; and texts for an
 agent, saved while they are typed.
 """
 
@@ -18,23 +18,22 @@ from git_blackbird.storage.paths import Paths
 MAX_BYTES = 1024 * 1024
 _ENCODING = ("utf-8", "surrogateescape")
 _PRIVATE = 0o600
-_FORM, _TEXT = ".toml", ".md"
+_TEXT = ".md"
 
 
-def drafts_of(paths: Paths, task_id: TaskId) -> list[Path]:
-    """List the drafts of a task's form, oldest first; those that are not valid TOML come last."""
-    return [path for suffix in (_FORM, _TEXT) for path in _existing(_form_places(paths, task_id, suffix))]
+def drafts_of(paths: Paths, name: str) -> list[Path]:
+    """List the drafts of a page, oldest first; its name is a task's id, or begins with a dot."""
+    return list(_existing(_page_places(paths, name)))
 
 
 def _existing(places: Iterator[Path]) -> Iterator[Path]:
     return itertools.takewhile(os.path.lexists, places)
 
 
-def _form_places(paths: Paths, task_id: TaskId, suffix: str) -> Iterator[Path]:
+def _page_places(paths: Paths, name: str) -> Iterator[Path]:
     """Yield the file of each draft; a number in the name could be the end of another task's id."""
-    name = f"{task_id}{suffix}"
-    yield paths.drafts / name
-    yield from (paths.drafts / str(number) / name for number in itertools.count(2))
+    yield paths.drafts / f"{name}{_TEXT}"
+    yield from (paths.drafts / str(number) / f"{name}{_TEXT}" for number in itertools.count(2))
 
 
 def _places(folder: Path, name: str) -> Iterator[Path]:
@@ -42,12 +41,12 @@ def _places(folder: Path, name: str) -> Iterator[Path]:
     yield from (folder / f"{name}.{number}{_TEXT}" for number in itertools.count(2))
 
 
-def create_draft(paths: Paths, task_id: TaskId, text: str) -> Path:
-    """Save a form as a new draft, and as the base of that draft; return its path.
+def create_draft(paths: Paths, name: str, text: str) -> Path:
+    """Save a page as a new draft, and as the base of that draft; return its path.
 
     Raises SaveError.
     """
-    path = _create(paths, _form_places(paths, task_id, _FORM), text.encode(*_ENCODING))
+    path = _create(paths, _page_places(paths, name), text.encode(*_ENCODING))
     save_base(paths, path, text)
     return path
 
@@ -102,13 +101,13 @@ def _base(path: Path) -> Path:
 
 
 def save_base(paths: Paths, path: Path, form: str) -> None:
-    """Save the form that a draft was made from, to compare it with later. Raises SaveError."""
+    """Save the page that a draft was made from, to compare it with later. Raises SaveError."""
     _make_private(paths, _base(path).parent)
     write_private(_base(path), form.encode(*_ENCODING))
 
 
 def load_base(path: Path) -> str | None:
-    """Return the form that a draft was made from; None if it cannot be read."""
+    """Return the page that a draft was made from; None if it cannot be read."""
     try:
         return load_draft(_base(path))
     except OSError:

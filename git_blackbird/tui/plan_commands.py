@@ -19,8 +19,14 @@ from git_blackbird.controller.plan.edit import (
     move_beside,
     move_task,
 )
-from git_blackbird.controller.plan.editor import edit_in_editor
-from git_blackbird.controller.plan.outcomes import deadlock_text, deletion_lines, edit_line, moved_task_lines
+from git_blackbird.controller.plan.editor import NobodyAsks, edit_in_editor
+from git_blackbird.controller.plan.outcomes import (
+    deadlock_text,
+    deletion_lines,
+    edit_line,
+    moved_task_lines,
+    page_lines,
+)
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.format import counted
@@ -84,8 +90,11 @@ class PlanCommands:
     def _edit_in_editor(self, workspace: Workspace, task_id: TaskId) -> None:
         """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
         with self._app.lend_terminal():
-            result = edit_in_editor(workspace, task_id, lambda _: False)
-        self._report_edit(result)
+            result = edit_in_editor(workspace, task_id, NobodyAsks())
+        self._report(
+            *page_lines(result) if result.is_changed else (f"{task_id} is unchanged",),
+            deadlock=result.deadlock,
+        )
 
     async def delete(self, task: Task) -> None:
         """Show what a deletion removes and changes, and delete after a confirmation."""

@@ -17,6 +17,7 @@ __all__ = ["program"]
 
 BLACKBIRD = f"{shlex.quote(sys.executable)} -m git_blackbird"
 Q = TaskId("q")
+KEPT = "Below is your text; save it to keep it"
 
 
 @pytest.fixture
@@ -31,12 +32,12 @@ def stored(repo: Path) -> Task:
 
 def drafts(repo: Path) -> dict[str, str]:
     folder = repo / ".git/blackbird/drafts"
-    return {path.name: path.read_text(errors="replace") for path in folder.glob("*.toml")}
+    return {path.name: path.read_text(errors="replace") for path in folder.glob("*.md")}
 
 
 def put_away(repo: Path) -> None:
     """Take the drafts away: what is left behind is offered again, and is not what comes next."""
-    for path in (repo / ".git/blackbird/drafts").glob("*.toml"):
+    for path in (repo / ".git/blackbird/drafts").glob("*.md"):
         path.unlink()
 
 
@@ -58,13 +59,14 @@ def change(planned: Path, program: Program) -> Program:
 
 def test_what_the_editor_gives_back_is_taken(change: Program, planned: Path) -> None:
     program = change
-    program.remark("the form as it is seen")
+    program.remark("the page as it is seen")
     program.run("edit", "q", GIT_EDITOR="cat")
     program.run("edit", "q", GIT_EDITOR="change s/Routes/Paths/")
     program.remark("a comment less")
-    program.run("edit", "q", "--json", GIT_EDITOR="change '/^# For/d'")
-    program.run("edit", "q", GIT_EDITOR="change 's/^acc.*/&\"it works\"/; s/^notes.*/&Noted./'")
-    program.run("edit", "q", GIT_EDITOR="change 's/it works/it is fast/; /^    \"a\"/d'")
+    program.run("edit", "q", "--json", GIT_EDITOR="change '/^<!-- Below/d'")
+    noted = "change 's/^id:.*/&\\nnotes: Noted./; s/^Do it.*/&\\n- [ ] it works/'"
+    program.run("edit", "q", GIT_EDITOR=noted)
+    program.run("edit", "q", GIT_EDITOR="change 's/it works/it is fast/; /^after/d'")
     program.run("show", "q")
     program.remark("an editor that was closed again, or is none")
     program.run("edit", "q", GIT_EDITOR="true")
@@ -82,18 +84,18 @@ def test_what_the_editor_gives_back_is_taken(change: Program, planned: Path) -> 
 
 def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
     program = change
-    program.run("edit", "q", GIT_EDITOR="change '/^prompt/s/prompt/promt/; s/Routes//'")
-    assert drafts(planned)["q.toml"].splitlines()[:3] == [
-        "#! prompt: Field required",
-        "#! promt: Extra inputs are not permitted",
-        "# Task q (todo)",
+    program.run("edit", "q", GIT_EDITOR="change 's/^after: a/after: z/; s/Routes//'")
+    assert drafts(planned)["q.md"].splitlines()[:3] == [
+        "<!-- ! line 8: 'z' is no task of the page or the plan -->",
+        "<!-- ! line 8: a task needs a title -->",
+        "<!-- Task q (todo) -->",
     ]
     program.remark("the next one offers it again, and drops it once it is emptied")
-    program.run("edit", "q", GIT_EDITOR="grep '^#!'")
-    assert sorted(drafts(planned)) == ["q.toml"]
+    program.run("edit", "q", GIT_EDITOR="grep '^<!-- !'")
+    assert sorted(drafts(planned)) == ["q.md"]
     program.run("edit", "q", GIT_EDITOR="change d")
     assert drafts(planned) == {}
-    for expression in ('\'s/"a"/"qq"/\'', '\'s/"a"/"b"/\''):
+    for expression in ("'s/^after: a/after: qq/'", "'s/^after: a/after: b/'", "/tasks*.--/d"):
         program.run("edit", "q", GIT_EDITOR=f"change {expression}")
         put_away(planned)
     latin_1 = script(
@@ -103,9 +105,9 @@ def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
     put_away(planned)
     program.run("edit", "q", GIT_EDITOR=script(planned, 'echo mine >>"$1"', "exit 3"))
     put_away(planned)
-    program.run("edit", "q", "--json", GIT_EDITOR=script(planned, 'echo "notes = 1" >>"$1"'))
+    program.run("edit", "q", "--json", GIT_EDITOR=script(planned, 'echo "#### Another" >>"$1"'))
     program.check("edit_in_editor_refused")
-    assert sorted(drafts(planned)) == ["q.toml"]
+    assert sorted(drafts(planned)) == ["q.md"]
     assert stored(planned).title == "Routes"
 
 
@@ -125,22 +127,22 @@ def test_what_others_change_meanwhile_is_kept(change: Program, planned: Path) ->
     program.remark("the same field")
     conflict = ["$BLACKBIRD edit q --title Theirs --notes More", "change s/X/Mine/ $1"]
     program.run("edit", "q", GIT_EDITOR=script(planned, *conflict))
-    kept = drafts(planned)["q.toml"].splitlines()
+    kept = drafts(planned)["q.md"].splitlines()
     assert kept[:3] == [
-        "#! changed by someone else meanwhile: title. Below is your text; save it to keep it. Theirs:",
-        "#! title:",
-        "#!     Theirs",
+        f"<!-- ! q: changed by someone else meanwhile: title. {KEPT}. Theirs: -->",
+        "<!-- ! title: Theirs -->",
+        "<!-- Task q (todo) -->",
     ]
-    assert {'title = "Mine"', "More"} < set(kept)
+    assert {"## Mine", "notes: More"} < set(kept)
     put_away(planned)
     program.remark("the task is gone, or the plan cannot be read")
     program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD delete q --force", mine))
-    assert sorted(drafts(planned)) == ["q.toml"]
+    assert sorted(drafts(planned)) == ["q.md"]
     put_away(planned)
     program.run("add", "--id", "q", "--title", "Routes")
     program.run("edit", "q", GIT_EDITOR=script(planned, mine, "echo '{' >blackbird.plan.json"))
     program.check("edit_meanwhile")
-    assert sorted(drafts(planned)) == ["q.toml"]
+    assert sorted(drafts(planned)) == ["q.md"]
 
 
 def test_the_editor_is_the_one_git_would_use(change: Program, planned: Path) -> None:
@@ -165,16 +167,6 @@ def test_an_editor_that_writes_crlf_and_a_byte_order_mark(program: Program, plan
     assert drafts(planned) == {}
 
 
-def test_a_draft_of_the_form_before_toml_is_named_and_stays(program: Program, planned: Path) -> None:
-    draft = planned / ".git/blackbird/drafts/q.md"
-    (draft.parent / "bases").mkdir(parents=True)
-    (draft.parent / "bases/q.md").write_text("#> Task q (todo)\n\n#> title\nRoutes\n")
-    draft.write_text("#> Task q (todo)\n\n#> title\nPaths\n")
-    assert program.run("edit", "q", GIT_EDITOR="cat") == 0
-    assert f"# Another draft of it is kept in $REPO/{draft.relative_to(planned)}\n" in program.text()
-    assert draft.read_text().endswith("Paths\n")
-
-
 def editor_at_the_terminal(repo: Path) -> str:
     """An editor that takes a sed command from the terminal, shows the first line, and outlives Ctrl+C."""
     return script(
@@ -197,13 +189,13 @@ def test_a_text_that_cannot_be_taken_is_offered_again(planned: Path) -> None:
         terminal.wait_for("editor> ")
         terminal.type("s/Routes//", ENTER)
         terminal.wait_for("edit it again? [Y/n]")
-        assert "error: title: a task needs a title" in terminal.plain
+        assert "error: line 6: a task needs a title" in terminal.plain
         terminal.type(ENTER)
         terminal.wait_for("editor> ", times=2)
-        assert "#! title: a task needs a title" in terminal.plain
-        terminal.type('s/^title =.*/title = "Paths"/', ENTER)
+        assert "<!-- ! line 7: a task needs a title -->" in terminal.plain
+        terminal.type("s/^##.*/## Paths/", ENTER)
         assert terminal.end() == 0
-        assert terminal.text.endswith("updated q")
+        assert terminal.text.endswith("updated q: title")
     assert stored(planned).title == "Paths"
     assert drafts(planned) == {}
 
@@ -217,7 +209,7 @@ def test_a_text_that_is_given_up_is_kept(planned: Path, key: str, code: int) -> 
         terminal.type(key)
         assert terminal.end() == code
         assert "hint: your text is kept in" in terminal.plain
-    assert drafts(planned)["q.toml"].startswith("#! title: a task needs a title\n")
+    assert drafts(planned)["q.md"].startswith("<!-- ! line 7: a task needs a title -->\n")
 
 
 def test_a_text_offered_again_and_left_as_it_is_is_given_up(planned: Path) -> None:

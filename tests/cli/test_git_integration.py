@@ -144,7 +144,7 @@ def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
 
 @pytest.mark.usefixtures("at_keyboard")
 def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
-    editor = "sed -i 's/Task a\"$/\"/'"
+    editor = "sed -i 's/^## Task a$/## /'"
     environ = {**os.environ, "GIT_EDITOR": editor}
     args = ["blackbird", "edit", "a"]
     child = pexpect.spawn("git", args, cwd=str(planned), env=environ, encoding="utf-8", timeout=60)

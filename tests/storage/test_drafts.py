@@ -33,5 +33,5 @@ def test_drafts_of_two_tasks_never_share_a_file(tmp_path: Path) -> None:
         assert tuple(map(load_draft, drafts_of(paths, task_id))) == forms
         assert tuple(map(load_base, drafts_of(paths, task_id))) == forms
     assert list_own_files(paths, frozenset()) == [
-        paths.drafts / name for name in ("a.2.toml", "a.toml", "2/a.2.toml", "2/a.toml", "3/a.toml")
+        paths.drafts / name for name in ("a.2.md", "a.md", "2/a.2.md", "2/a.md", "3/a.md")
     ]

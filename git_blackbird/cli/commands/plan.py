@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.output import CommandContext, confirm
+from git_blackbird.cli.output import CommandContext, confirm, read_text
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
@@ -22,6 +22,7 @@ from git_blackbird.controller.plan.edit import (
     move_task,
     plan_file_faults,
     remove_deps,
+    rename_task,
     set_deps,
 )
 from git_blackbird.controller.plan.outcomes import (
@@ -29,8 +30,13 @@ from git_blackbird.controller.plan.outcomes import (
     deadlock_text,
     deletion_lines,
     moved_task_lines,
+    page_lines,
+    tree_lines,
 )
+from git_blackbird.controller.plan.page import PageResult, RemovedError, add_page, preview_page
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
+from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.status import Status
@@ -75,15 +81,79 @@ def validate(call: CommandContext) -> ExitCode:
 def add(
     call: CommandContext,
     /,
+    words: str | None,
+    file: str | None,
+    title: str | None,
     task_id: str | None,
     criteria: tuple[str, ...],
     **options: "str | int | tuple[str, ...] | None",
 ) -> ExitCode:
-    new = NewTask(id=task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
-    task = add_task(call.workspace, new)
-    call.print(f"added {task.id}")
-    call.data("plan:AddOutput", id=task.id)
+    source, title = ("-", title) if words == "-" else (file, title or words)
+    parent = options["parent"]
+    others = {name: value for name, value in options.items() if name != "parent"}
+    is_alone = not (task_id or criteria or any(value not in (None, "", ()) for value in others.values()))
+    if words not in {None, "-", title}:
+        raise UsageError("name the title once: TITLE, or --title")
+    if source is not None and (title is not None or not is_alone):
+        raise UsageError("a page has the fields of its tasks: beside it only --parent counts")
+    if title is None and not is_alone:
+        raise UsageError("a task needs a title", hint="git blackbird add TITLE")
+    if title is not None:
+        new = NewTask(title, task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
+        result = PageResult.of_added(add_task(call.workspace, new))
+    else:
+        result = _add_page(call, source, None if parent is None else str(parent))
+    call.lines(page_lines(result))
+    _warn_deadlock(call, result.deadlock)
+    call.data("plan:AddOutput", result)
     return ExitCode.OK
+
+
+def _add_page(call: CommandContext, source: str | None, parent: str | None) -> PageResult:
+    """Add the tasks of a page: of a file, of standard input for ``-``, or of the editor."""
+    asks = _Asks(call)
+    if source is None:
+        from git_blackbird.controller.plan.editor import add_in_editor  # only the editor needs it
+
+        if call.no_input or not sys.stdin.isatty():
+            raise UsageError("a task needs a title", hint="git blackbird add TITLE, or -F FILE with a page")
+        return add_in_editor(call.workspace, parent, asks)
+    page = read_page(read_text(source))
+    if source != "-" and len(page) > 1 and asks.is_possible:
+        planned = preview_page(call.workspace, page, parent)
+        if not asks.agrees_to_add(planned):
+            raise RequestError("nothing was added")
+    return add_page(call.workspace, page, parent)
+
+
+class _Asks:
+    """Asks on standard error; where nobody can be asked, only adding is agreed to."""
+
+    def __init__(self, call: CommandContext) -> None:
+        self.is_possible = call.can_confirm(sys.stderr)
+
+    def wants_again(self, fault: RequestError) -> bool:
+        """Whether to edit a page again, given what is wrong with it."""
+        return self.is_possible and _confirm(f"error: {fault.message}", "edit it again?", is_likely=True)
+
+    def agrees_to_delete(self, removed: RemovedError) -> bool:
+        """Whether to delete tasks that a page has no longer."""
+        return self.is_possible and _confirm(removed.message, "delete them?", is_likely=False)
+
+    def agrees_to_add(self, planned: PageResult) -> bool:
+        """Whether to add these tasks."""
+        text = "\n".join(tree_lines(planned))
+        count = counted(len(planned.added), "task")
+        return not self.is_possible or _confirm(text, f"add {count}?", is_likely=True)
+
+
+def _confirm(text: str, question: str, *, is_likely: bool) -> bool:
+    try:
+        click.echo(strip_controls(text), err=True)
+        return confirm(question, default=is_likely, err=True)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(err=True)
+        raise InterruptedByUserError("interrupted") from None
 
 
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
@@ -97,7 +167,14 @@ def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitC
     return ExitCode.OK
 
 
-_CLEARED: Mapping[str, Any] = {"description": "", "prompt": "", "notes": None, "acceptance_criteria": ()}
+_CLEARED: Mapping[str, Any] = {
+    "description": "",
+    "prompt": "",
+    "notes": None,
+    "acceptance_criteria": (),
+    "agent": None,
+    "model": None,
+}
 _DEPS_ACTIONS: Mapping[str, Callable[..., EditResult]] = {
     "add": add_deps,
     "remove": remove_deps,
@@ -105,33 +182,47 @@ _DEPS_ACTIONS: Mapping[str, Callable[..., EditResult]] = {
 }
 
 
-def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[str, ...] | None") -> ExitCode:
+def edit(
+    call: CommandContext,
+    /,
+    task_id: str | None,
+    whole_plan: bool,  # noqa: FBT001  # an option
+    **options: "str | bool | tuple[str, ...] | None",
+) -> ExitCode:
     values = _field_values(options)
+    if whole_plan == (task_id is not None) or (whole_plan and values):
+        raise UsageError("name a task, or --plan alone", hint="git blackbird edit TASK")
     if not values and call.no_input:
         raise UsageError(
             "nothing to change", hint="name a field, or leave --no-input out to edit the task in your editor"
         )
-    workspace = call.workspace
-    if values:
-        result = edit_task(workspace, task_id, lambda task: replace(task, **values))
-    else:
-        from git_blackbird.controller.plan.editor import edit_in_editor  # only the editor needs it
-
-        asks = call.can_confirm(sys.stderr)
-        result = edit_in_editor(workspace, task_id, lambda fault: asks and _confirm_reedit(fault))
-    call.print(f"updated {result.task_id}" if result.fields else f"{result.task_id} is unchanged")
+    result = _edited(call, task_id, values)
+    call.lines(page_lines(result) if result.is_changed else [f"{task_id or 'the plan'} is unchanged"])
     _warn_deadlock(call, result.deadlock)
     call.data("plan:EditOutput", result)
     return ExitCode.OK
 
 
-def _confirm_reedit(fault: RequestError) -> bool:
-    try:
-        click.echo(f"error: {strip_controls(fault.message)}", err=True)
-        return confirm("edit it again?", default=True, err=True)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(err=True)
-        raise InterruptedByUserError("interrupted") from None
+def _edited(call: CommandContext, task_id: str | None, values: Mapping[str, Any]) -> PageResult:
+    workspace = call.workspace
+    if task_id is not None and values:
+        return PageResult.of_edited(edit_task(workspace, task_id, lambda task: replace(task, **values)))
+    from git_blackbird.controller.plan.editor import (  # only the editor needs it
+        edit_in_editor,
+        edit_plan_in_editor,
+    )
+
+    asks = _Asks(call)
+    if task_id is None:
+        return edit_plan_in_editor(workspace, asks)
+    return edit_in_editor(workspace, task_id, asks)
+
+
+def rename(call: CommandContext, *, task_id: str, new_id: str) -> ExitCode:
+    before = rename_task(call.workspace, task_id, new_id)
+    call.print(f"renamed {before} to {new_id}")
+    call.data("plan:RenameOutput", task=new_id, before=before)
+    return ExitCode.OK
 
 
 def _field_values(options: "Mapping[str, str | bool | tuple[str, ...] | None]") -> dict[str, Any]:

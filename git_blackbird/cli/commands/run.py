@@ -7,12 +7,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple, Self
 
 from git_blackbird import trace
 from git_blackbird.cli.commands.undo import show_undo
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, read_text
 from git_blackbird.cli.render.stops import (
     show_dry_run,
     show_recorded,
@@ -117,15 +116,7 @@ def read_message(message: str | None, file: str | None) -> str | None:
         return message
     if message is not None:
         raise UsageError("-m and -F cannot be combined")
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read as text: {why}") from error
-    if not text.strip():
-        raise UsageError(f"{file} is empty")
-    return text
+    return read_text(file)
 
 
 _DECISIONS = {

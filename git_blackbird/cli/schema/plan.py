@@ -1,9 +1,10 @@
 """Output of the commands that make, check and change the plan."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
+from git_blackbird.controller.plan.page import AddedTask, PageResult
 from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Task
@@ -11,11 +12,15 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parent_verdict import Feedback
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
-_JSON_NAMES = {"acceptance_criteria": "acceptanceCriteria"}
+_JSON_NAMES = {"acceptance_criteria": "acceptanceCriteria", "dep_rationale": "depRationale"}
 
 
-def _json_names(edit: EditResult) -> list[str]:
-    return [_JSON_NAMES.get(name, name) for name in edit.fields]
+def _json_names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_JSON_NAMES.get(name, name) for name in names)
+
+
+def _first(added: Sequence[AddedTask]) -> TaskId:
+    return added[0].id
 
 
 def _added(edit: EditResult) -> list[TaskId]:
@@ -26,7 +31,7 @@ def _removed(edit: EditResult) -> list[TaskId]:
     return [dep for dep in edit.before.deps if dep not in edit.after.deps]
 
 
-def _deadlock(result: EditResult | MoveResult) -> tuple[TaskId, ...]:
+def _deadlock(result: EditResult | MoveResult | PageResult) -> tuple[TaskId, ...]:
     return result.deadlock or ()
 
 
@@ -57,15 +62,39 @@ class ValidateOutput(DataOutput, schema_name="validate"):
 class AddOutput(DataOutput, schema_name="add"):
     """What `add` added."""
 
-    id: TaskId = field("The id of the new task.")
+    id: TaskId = field("The id of the first new task.", "added", using=_first)
+    added: tuple[TaskId, ...] = field(
+        "The ids of all new tasks, in the order of the page.", "added", each="id"
+    )
+    deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
+
+
+class EditedTask(View):
+    """A task that was edited."""
+
+    task: TaskId = field("The task.")
+    fields: tuple[str, ...] = field("The names of the fields that changed.")
+
+
+def _edited(result: PageResult) -> list[EditedTask]:
+    return [EditedTask(task=task_id, fields=_json_names(names)) for task_id, names in result.edited.items()]
 
 
 class EditOutput(DataOutput, schema_name="edit"):
     """What `edit` changed."""
 
-    task: TaskId = field("The task.", "task_id")
-    fields: tuple[str, ...] = field("The names of the fields that changed.", using=_json_names)
+    edited: tuple[EditedTask, ...] = field("The tasks of which fields changed.", using=_edited)
+    added: tuple[TaskId, ...] = field("New tasks of the page.", "added", each="id")
+    moved: tuple[TaskId, ...] = field("Tasks that have another parent.")
+    deleted: tuple[TaskId, ...] = field("Tasks that the page has no longer.")
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
+
+
+class RenameOutput(DataOutput, schema_name="rename"):
+    """What `rename` renamed."""
+
+    task: TaskId = field("The new id.")
+    before: TaskId = field("The id that it had.")
 
 
 class DepsOutput(DataOutput, schema_name="deps"):

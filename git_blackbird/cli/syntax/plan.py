@@ -3,11 +3,17 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 
 STATUSES = tuple(status.value for status in Status)
-_TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks)
+_TASK = Argument(["task_id"], type=TASK, metavar="TASK", shell_complete=complete.all_tasks)
+
+_WHO = (
+    Option(["--agent"], type=Choice(AGENT_NAMES), metavar="NAME", help="The agent that works on it."),
+    Option(["--model"], type=text, metavar="NAME", help="The model that its agent uses."),
+)
 
 init = CommandSpec(
     "init",
@@ -23,22 +29,32 @@ validate = CommandSpec("validate", "plan:validate", "Check the plan file and rep
 add = CommandSpec(
     "add",
     "plan:add",
-    "Add a task to the plan.",
-    Option(["--id", "task_id"], metavar="ID", help="The id; generated if not given."),
-    Option(["--title"], type=text, required=True, help="What the task is, in one line."),
+    """Add tasks to the plan: one by its title, or those of a page.
+
+    Without an argument it opens your editor on an empty page. A page is Markdown: `## Title`, fields such as
+    `after: OTHER` below it, then what the agent is to do, and `- [ ]` lines that must hold in the end.
+    """,
+    Argument(["words"], metavar="[TITLE | -]", required=False, type=text),
+    Option(
+        ["-F", "--file", "file"], metavar="FILE", help="Add the tasks of the page in FILE; - is the input."
+    ),
+    Option(["--id", "task_id"], metavar="ID", help="The id; made of the title if not given."),
+    Option(["--title"], type=text, help="What the task is, in one line, as TITLE."),
     Option(["--description"], type=text, default="", help="What it is about."),
     Option(["--prompt"], type=text, default="", help="What its agent is to do."),
     Option(["--notes"], type=text, default=None, help="Notes for people."),
     Option(["--ac", "criteria"], type=text, multiple=True, help="An acceptance criterion; repeatable."),
     Option(
         ["--dep", "deps"],
+        type=TASK,
         multiple=True,
         metavar="ID",
         help="A task that must be done first; repeatable.",
         shell_complete=complete.all_tasks,
     ),
-    Option(["--parent"], metavar="ID", help="The parent task.", shell_complete=complete.all_tasks),
+    Option(["--parent"], type=TASK, metavar="ID", help="The parent task.", shell_complete=complete.all_tasks),
     Option(["--index"], type=int, help="The position among the parent's children, from 0."),
+    *_WHO,
 )
 set_status = CommandSpec(
     "set-status",
@@ -54,12 +70,13 @@ set_status = CommandSpec(
 edit = CommandSpec(
     "edit",
     "plan:edit",
-    """Edit a task: with options, or without any in your editor, as TOML.
+    """Edit a task: with options, or without any in your editor, as a page; --plan edits all tasks.
 
     The editor is git's: GIT_EDITOR, core.editor, VISUAL, EDITOR. What others change in the plan meanwhile
     is kept.
     """,
-    _TASK,
+    Argument(["task_id"], type=TASK, metavar="[TASK]", required=False, shell_complete=complete.all_tasks),
+    flag("Edit the whole plan as one page.", "--plan", "whole_plan"),
     Option(["--title"], type=text, help="What the task is, in one line."),
     Option(["--description"], type=text, help="What it is about."),
     flag("Clear the description.", "--clear-description"),
@@ -74,6 +91,16 @@ edit = CommandSpec(
         help="An acceptance criterion, replacing the present ones; repeatable.",
     ),
     flag("Clear the criteria.", "--clear-ac", "clear_acceptance_criteria"),
+    *_WHO,
+    flag("Leave the agent to the configuration.", "--clear-agent"),
+    flag("Leave the model to the configuration.", "--clear-model"),
+)
+rename = CommandSpec(
+    "rename",
+    "plan:rename",
+    "Give a task without runs another id.",
+    _TASK,
+    Argument(["new_id"], metavar="NEW"),
 )
 deps = CommandSpec(
     "deps",
@@ -84,7 +111,7 @@ deps = CommandSpec(
     """,
     Argument(["action"], type=Choice(["add", "remove", "set"]), metavar="add|remove|set"),
     _TASK,
-    Argument(["deps"], nargs=-1, metavar="[DEP]...", shell_complete=complete.dependencies),
+    Argument(["deps"], type=TASK, nargs=-1, metavar="[DEP]...", shell_complete=complete.dependencies),
 )
 move = CommandSpec(
     "move",
@@ -102,12 +129,14 @@ move = CommandSpec(
     ),
     Option(
         ["--before"],
+        type=TASK,
         metavar="OTHER",
         help="Before another task, below the same parent.",
         shell_complete=complete.all_tasks,
     ),
     Option(
         ["--after"],
+        type=TASK,
         metavar="OTHER",
         help="After another task, below the same parent.",
         shell_complete=complete.all_tasks,
@@ -156,7 +185,7 @@ show = CommandSpec(
     "show",
     "show:show",
     "Show one task and why it is or is not ready, or which task and run made a commit.",
-    Argument(["task_id"], metavar="[TASK]", required=False, shell_complete=complete.all_tasks),
+    Argument(["task_id"], type=TASK, metavar="[TASK]", required=False, shell_complete=complete.all_tasks),
     flag("Show exactly what its agent would be told now.", "--prompt", "wants_prompt"),
     Option(
         ["--commit", "name"],
@@ -174,7 +203,7 @@ runs = CommandSpec(
     full. Without RUN, --log and --follow take the newest run, and --diff shows everything since the task
     was last approved, which is what a decision is about.
     """,
-    Argument(["task_id"], metavar="[TASK", required=False, shell_complete=complete.all_tasks),
+    Argument(["task_id"], type=TASK, metavar="[TASK", required=False, shell_complete=complete.all_tasks),
     Argument(["run_id"], metavar="[RUN]]", required=False, shell_complete=complete.runs),
     Option(["--limit"], type=IntRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."),
     Option(["--log", "mode"], flag_value="log", help="Show what its agent did and said, in the pager."),

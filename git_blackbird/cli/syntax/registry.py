@@ -63,7 +63,9 @@ class CommandSpec(click.Command):
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        code: ExitCode = body(call, **values)
+        named = [param.name for param in self.params if param.type is TASK and param.name is not None]
+        full = {name: call.full_ids(values[name]) for name in named}
+        code: ExitCode = body(call, **{**values, **full})
         call.warn_copies()
         return code
 
@@ -85,9 +87,15 @@ def text(value: str) -> str:
     return value
 
 
+class _TaskName(click.types.StringParamType):
+    """The type of what names a task: its id, or a unique beginning of it."""
+
+
+TASK = _TaskName()
+
 # Where the syntax of each command is, and its line in the list of commands.
 COMMANDS = {
-    "add": ("plan:add", "Add a task to the plan."),
+    "add": ("plan:add", "Add tasks to the plan: one, or those of a page."),
     "agent": ("setup:agent", "Show which agents there are, and which is chosen."),
     "branch": ("run:branch", "Commit the change of a task on a new branch."),
     "completion": ("setup:completion", "Print the completion script of a shell."),
@@ -97,13 +105,14 @@ COMMANDS = {
     "delete": ("plan:delete", "Remove a task from the plan."),
     "demo": ("setup:demo", "Try everything in a new repository."),
     "deps": ("plan:deps", "Change which tasks must be done before another."),
-    "edit": ("plan:edit", "Edit a task, with options or in your editor."),
+    "edit": ("plan:edit", "Edit a task or the plan, with options or as a page."),
     "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
     "hooks": ("setup:hooks", "Install, remove or show the post-commit hook."),
     "init": ("plan:init", "Create an empty plan."),
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
     "redo": ("run:redo", "Bring back what undo took out."),
+    "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("plan:report", "Report what was done, proven and spent, and what waits."),
     "restart": ("run:restart", "Start a task again in a new session."),
     "restore": ("run:restore", "Get the files of a run, as a worktree or branch."),

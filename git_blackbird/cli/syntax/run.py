@@ -3,11 +3,11 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.layers import REVIEW_MODES
 
-_TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)
+_TASK = Argument(["task_id"], type=TASK, metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")
 _STOP = Option(
     ["--stop-after-each/--no-stop", "stop"], default=None, help="Stop for a decision after each task, or not."
@@ -43,7 +43,7 @@ execute = CommandSpec(
 
     With TASKs only these leaves are run.
     """,
-    Argument(["task_ids"], nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
+    Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
     flag("Only list what would start, in order.", "--dry-run"),
     Option(["--limit"], type=IntRange(min=1), metavar="N", help="Start at most N runs."),
     Option(
@@ -198,7 +198,7 @@ worktrees = CommandSpec(
         default="list",
         metavar="[list|prune|open",
     ),
-    Argument(["task_id"], metavar="[TASK]]", required=False, shell_complete=complete.all_tasks),
+    Argument(["task_id"], type=TASK, metavar="[TASK]]", required=False, shell_complete=complete.all_tasks),
     flag("With prune: only show what would be removed.", "-n", "--dry-run"),
 )
 review = CommandSpec(
@@ -212,7 +212,7 @@ review = CommandSpec(
     parent be done without a passing review of its children as they are, and records the reason.
     """,
     Argument(["action"], type=Choice(["show", "run", "dismiss"]), metavar="show|run|dismiss"),
-    Argument(["task"], metavar="TASK", shell_complete=complete.tasks),
+    Argument(["task"], type=TASK, metavar="TASK", shell_complete=complete.tasks),
     Option(["--agent"], type=Choice(AGENT_NAMES), help="With run: the agent that reviews."),
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),

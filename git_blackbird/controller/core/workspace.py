@@ -12,7 +12,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import TaskId, full_ids
 from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.change.change import Change
@@ -30,6 +30,8 @@ from git_blackbird.storage.config_files import global_config_path, load_agent_ch
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
+
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,20 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
+
+
+def full_id(plan: Plan, name: str) -> TaskId:
+    """Return the id of a task that a name uniquely begins; the name itself where it begins none.
+
+    Raises RequestError where it begins several.
+    """
+    if TaskId(name) in plan.tasks:
+        return TaskId(name)
+    found = full_ids(name, plan.tasks)
+    if len(found) > 1:
+        more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+        raise RequestError(f"{quoted(name)} begins several ids: {', '.join(found[:_MAX_NAMED])}{more}")
+    return TaskId(found[0] if found else name)
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:

@@ -4,15 +4,23 @@ Every change is one transaction: the plan is read again under the store lock, so
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
 from git_blackbird.controller.core.status_sync import save_plan
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
+from git_blackbird.model.base.ids import (
+    MODEL_NAME,
+    TASK_ID_RULE,
+    TaskId,
+    fold_task_id,
+    task_id_fault,
+    task_id_from,
+)
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task, new_task
@@ -27,6 +35,7 @@ from git_blackbird.model.rules.plan_edits import (
     edited,
     fields_of,
     moved,
+    renamed,
 )
 from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.status import derive
@@ -49,6 +58,8 @@ class NewTask:
     parent: str | None = None
     index: int | None = None
     deps: tuple[str, ...] = ()
+    agent: str | None = None
+    model: str | None = None
 
 
 def init_plan(workspace: Workspace) -> bool:
@@ -84,25 +95,26 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
     with workspace.transaction() as transaction:
         state = transaction.state()
         plan, moment = state.plan, workspace.transition(state.histories)
-        task = _build(workspace, plan, new, moment.now)
-        if workspace.store.records.history(task.id).own:
-            # The new task would inherit the status and feedback of the deleted one.
-            raise RequestError(
-                f'runs of a deleted task "{task.id}" are still here and would count for the new one',
-                hint=f"choose another id; {task_command('runs', task.id)} shows them",
-            )
+        task = _build(plan, new, moment.now)
+        require_no_runs(workspace, task.id)
         require_not_busy_task(workspace, plan, task.parent)
         save_plan(transaction, state, added(plan, task, new.index, moment))
         return task
 
 
-def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
-    task_id = new.id if new.id is not None else f"w_{workspace.environment.random_bits(48):012x}"
-    fault = task_id_fault(task_id)
-    if fault is not None:
-        raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
-    if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
-        raise RequestError(f'a task "{task_id}" already exists (ids are compared without case)')
+def require_no_runs(workspace: Workspace, task_id: TaskId) -> None:
+    """Refuse the id of a deleted task whose status and feedback a new task would inherit."""
+    if workspace.store.records.history(task_id).own:
+        raise RequestError(
+            f'runs of a deleted task "{task_id}" are still here and would count for the new one',
+            hint=f"choose another id; {task_command('runs', task_id)} shows them",
+        )
+
+
+def _build(plan: Plan, new: NewTask, now: str) -> Task:
+    taken = {fold_task_id(task_id) for task_id in plan.tasks}
+    task_id = new.id if new.id is not None else task_id_from(new.title, taken)
+    require_id(task_id, plan.tasks)
     return replace(
         new_task(TaskId(task_id), new.title, now),
         description=new.description,
@@ -111,7 +123,15 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         parent=None if new.parent is None else find_task(plan, new.parent).id,
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
+        agent=new.agent,
+        model=_model_name(new.model),
     )
+
+
+def _model_name(name: str | None) -> str | None:
+    if name is not None and not re.fullmatch(MODEL_NAME, name):
+        raise RequestError(f"{name!a} is no name of a model", hint="--model NAME")
+    return name
 
 
 def plan_file_faults(workspace: Workspace) -> list[PlanError]:
@@ -164,6 +184,38 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditR
         return EditResult(
             task.id, fields_of(task), fields_of(after.tasks[task.id]), find_new_deadlock(before, after)
         )
+
+
+def rename_task(workspace: Workspace, task_id: str, new_id: str) -> TaskId:
+    """Give a task without runs another id, also where others name it; return the id that it had.
+
+    Raises RequestError, also while an agent works on the task.
+    """
+    workspace.environment.forbid_agents("rename tasks")
+    with workspace.transaction() as transaction:
+        state = transaction.state()
+        task = find_task(state.plan, task_id)
+        if workspace.store.records.history(task.id).runs or task.id in state.feedback:
+            raise RequestError(
+                f"{task.id} has runs, which are kept by its id: it cannot be renamed",
+                hint=task_command("edit", task.id, remark="changes its title"),
+            )
+        require_id(new_id, state.plan.tasks.keys() - {task.id})
+        require_no_runs(workspace, TaskId(new_id))
+        save_plan(
+            transaction,
+            state,
+            renamed(state.plan, task.id, TaskId(new_id), workspace.environment.timestamp()),
+        )
+        return task.id
+
+
+def require_id(task_id: str, others: Collection[str]) -> None:
+    """Refuse an id that is none, or that file systems would take for one of the others."""
+    if (fault := task_id_fault(task_id)) is not None:
+        raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
+    if fold_task_id(task_id) in map(fold_task_id, others):
+        raise RequestError(f'a task "{task_id}" already exists (ids are compared without case)')
 
 
 def add_deps(workspace: Workspace, task_id: str, deps: Sequence[str]) -> EditResult:
@@ -282,7 +334,7 @@ def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> Tree
         )
     if named in (TOP_OF_PLAN, _TOP_WORD):
         return TreePosition(None, index)
-    return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, index)
+    return TreePosition(find_task(plan, full_id(plan, named.removeprefix(TOP_OF_PLAN))).id, index)
 
 
 def _place_beside(plan: Plan, task: Task, sibling: str, is_before: bool) -> TreePosition:  # noqa: FBT001  # one caller

@@ -1,24 +1,35 @@
-"""Edit a task as a form in the user's editor, without losing text."""
+"""Edit tasks as a page in the user's editor, without losing text."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.plan.edit import EditResult, edit_task
+from git_blackbird.controller.plan.page import (
+    PageConflictError,
+    PageResult,
+    RemovedError,
+    add_page,
+    edit_page,
+    page_of,
+    preview_page,
+)
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.core.config import edit_file, editor_command
-from git_blackbird.messages.forms.task_form import (
-    FormError,
+from git_blackbird.messages.forms.page import (
+    PageError,
+    PageFault,
+    PageTask,
     has_faults,
     is_blank,
-    parse_form,
-    render_form,
+    parse_page,
+    render_page,
     with_faults,
 )
-from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.plan_edits import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
 from git_blackbird.storage.drafts import (
     create_draft,
     drafts_of,
@@ -30,62 +41,156 @@ from git_blackbird.storage.drafts import (
     save_draft,
 )
 
-_EARLIER_TEXT = (
+_FORM = (
+    "## Title of a task; ### that of one below it",
+    "Below it, one a line: `id:` `after: OTHER, OTHER` `agent:` `model:` `description:` `notes:`",
+    "Then what its agent is to do, in as many lines as you like, and `- [ ] what must hold in the end`.",
+)
+_EARLIER_TEXT = PageFault(
     "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
 )
-WantsAgain = Callable[[RequestError], bool]
-"""Asks whether a text is to be edited again, given what is wrong with it.
 
-Raises InterruptedByUserError when the question is broken off.
-"""
+
+class Asks(Protocol):
+    """What a person is asked about a page. Raises InterruptedByUserError when that is broken off."""
+
+    def wants_again(self, fault: RequestError) -> bool:
+        """Whether a page is to be edited again, given what is wrong with it."""
+        ...
+
+    def agrees_to_delete(self, removed: RemovedError) -> bool:
+        """Whether tasks are to be deleted that a page has no longer."""
+        ...
+
+    def agrees_to_add(self, planned: PageResult) -> bool:
+        """Whether these tasks are to be added."""
+        ...
+
+
+class NobodyAsks:
+    """Asks nobody: a page is added, and nothing is edited again or deleted."""
+
+    def wants_again(self, fault: RequestError) -> bool:  # noqa: ARG002  # whatever it is
+        """Return False."""
+        return False
+
+    def agrees_to_delete(self, removed: RemovedError) -> bool:  # noqa: ARG002  # whatever it is
+        """Return False."""
+        return False
+
+    def agrees_to_add(self, planned: PageResult) -> bool:  # noqa: ARG002  # whatever it is
+        """Return True: they are what was written."""
+        return True
+
+
+class _Document(NamedTuple):
+    """What is edited: the name of its drafts, comments for its top, the page as it is, how it is taken."""
+
+    name: str
+    about: tuple[str, ...]
+    page: tuple[PageTask, ...]
+    take: Callable[[Sequence[PageTask], Sequence[PageTask]], PageResult]
+
+    def render(self, page: Sequence[PageTask], remarks: Sequence[str] = ()) -> str:
+        comments = (*self.about, *_FORM, *remarks)
+        if page:
+            return render_page(page, comments)
+        return "".join(f"<!-- {line} -->\n" for line in comments) + "\n"
 
 
 @dataclass(frozen=True)
-class FormState:
-    """An open form: its text, the fields it is compared with, and the previous error.
+class _Offer:
+    """An open page: its text, the page it is compared with, and the previous error.
 
     ``is_left``: an earlier call left it behind.
     """
 
     text: str
-    base: TaskFields
+    base: tuple[PageTask, ...]
     fault: RequestError | None = None
     is_left: bool = False
 
     @property
     def is_new(self) -> bool:
-        """Whether it is a new form without an error: if nothing is written in it, nothing changes."""
+        """Whether it is a new page without an error: if nothing is written in it, nothing changes."""
         return self.fault is None and not self.is_left
 
 
-def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) -> EditResult:
+def edit_in_editor(workspace: Workspace, task_id: str, asks: Asks) -> PageResult:
     """Let a person edit a task in the editor that git would use; no lock is held meanwhile.
 
     What others change in the plan meanwhile is kept, field by field. A text that cannot be taken is offered
     again with what is wrong on top, if that is wanted; else it stays in a file that the error names. What an
     earlier call left behind, however that ended, is offered first.
     """
-    # Refuse a task that may not be edited before the editor opens.
-    before = edit_task(workspace, task_id, lambda now: now).before
-    task = find_task(workspace.store.plan(), task_id)
+    workspace.environment.forbid_agents("edit tasks")
+    plan = workspace.store.plan()
+    task = find_task(plan, task_id)
+    require_not_busy(workspace, task)
+    below = "" if task.parent is None else f", below {task.parent}"
+    about = f"Task {task.id} ({task.status.value}{below})"
+    take = partial(_take_edited, workspace, asks, task_id=task.id)
+    return _edit(workspace, _Document(task.id, (about,), page_of(plan, {task.id}), take), asks)
+
+
+def edit_plan_in_editor(workspace: Workspace, asks: Asks) -> PageResult:
+    """Let a person edit the whole plan, as ``edit_in_editor`` does one task."""
+    workspace.environment.forbid_agents("edit tasks")
+    page = page_of(workspace.store.plan())
+    if not page:
+        return add_in_editor(workspace, None, asks)
+    document = _Document(".plan", ("The plan",), page, partial(_take_edited, workspace, asks, task_id=None))
+    return _edit(workspace, document, asks)
+
+
+def add_in_editor(workspace: Workspace, parent: str | None, asks: Asks) -> PageResult:
+    """Let a person write new tasks, as ``edit_in_editor`` does old ones."""
+    where = "at the top of the plan" if parent is None else f"below {parent}"
+    if parent is not None:
+        find_task(workspace.store.plan(), parent)
+
+    def take(_: Sequence[PageTask], page: Sequence[PageTask]) -> PageResult:
+        if len(page) > 1 and not asks.agrees_to_add(preview_page(workspace, page, parent)):
+            raise RequestError("the tasks of the page were not added")
+        return add_page(workspace, page, parent)
+
+    return _edit(workspace, _Document(".new", (f"New tasks {where}",), (), take), asks)
+
+
+def _take_edited(
+    workspace: Workspace,
+    asks: Asks,
+    base: Sequence[PageTask],
+    page: Sequence[PageTask],
+    *,
+    task_id: str | None,
+) -> PageResult:
+    parent = None if task_id is None else find_task(workspace.store.plan(), task_id).parent
+    try:
+        return edit_page(workspace, base, page, parent)
+    except RemovedError as removed:
+        if not asks.agrees_to_delete(removed):
+            raise
+        return edit_page(workspace, base, page, parent, removed.task_ids)
+
+
+def _edit(workspace: Workspace, document: _Document, asks: Asks) -> PageResult:
     with contextlib.ExitStack() as stack:
-        offered = _take_up(workspace, task, before, stack)
+        offered = _take_up(workspace, document, stack)
         if offered is None:
-            remarks = [
-                f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)
-            ]
-            form = render_form(_about(task), before, remarks)
-            draft = create_draft(workspace.paths, task.id, form)
+            kept = drafts_of(workspace.paths, document.name)
+            text = document.render(document.page, [f"Another draft of it is kept in {path}" for path in kept])
+            draft = create_draft(workspace.paths, document.name, text)
             stack.enter_context(hold_draft(workspace.paths, draft))
-            offered = FormState(form, before), draft
-        return EditSession(workspace, task, *offered).run(wants_again)
+            offered = _Offer(text, document.page), draft
+        return _Session(workspace, document, *offered).run(asks)
 
 
 def _take_up(
-    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
-) -> tuple[FormState, Path] | None:
-    """Offer again the first draft that was left behind, against the form that it was made from."""
-    for path in drafts_of(workspace.paths, task.id):
+    workspace: Workspace, document: _Document, stack: contextlib.ExitStack
+) -> tuple[_Offer, Path] | None:
+    """Offer again the first draft that was left behind, against the page that it was made from."""
+    for path in drafts_of(workspace.paths, document.name):
         form, text = load_base(path), _load(path)
         if form is None or text is None or not stack.enter_context(hold_draft(workspace.paths, path)):
             continue
@@ -94,44 +199,37 @@ def _take_up(
             drop_draft(path)
             continue
         try:
-            base = parse_form(form, now)
-        except FormError:
+            base = parse_page(form)
+        except PageError:
             continue
         again = text if has_faults(text) else with_faults(text, [_EARLIER_TEXT])
         save_draft(path, again)
-        return FormState(again, base, is_left=True), path
+        return _Offer(again, base, is_left=True), path
     return None
 
 
-def _about(task: Task) -> str:
-    below = "" if task.parent is None else f", below {task.parent}"
-    return f"Task {task.id} ({task.status.value}{below})"
+class _Session:
+    """The editing of one page, from its first text to the change or to a saved draft."""
 
-
-class EditSession:
-    """The editing of one task, from the first form to the change or to a saved draft."""
-
-    def __init__(self, workspace: Workspace, task: Task, offer: FormState, draft: Path) -> None:
+    def __init__(self, workspace: Workspace, document: _Document, offer: _Offer, draft: Path) -> None:
         self._workspace = workspace
-        self._task = task
+        self._document = document
         self._offer = offer
         self._editor = editor_command(workspace.repo)
         self._draft = draft
 
-    def run(self, wants_again: WantsAgain) -> EditResult:
-        """Edit until the form can be taken or the person gives up."""
+    def run(self, asks: Asks) -> PageResult:
+        """Edit until the page can be taken or the person gives up."""
         while True:
             text = self._text_from_editor()
             try:
                 result = self._take(text)
             except RequestError as fault:
-                self._offer = _next_offer(_about(self._task), self._offer, text, fault)
+                self._offer = _next_offer(self._document, self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
-                save_base(
-                    self._workspace.paths, self._draft, render_form(_about(self._task), self._offer.base)
-                )
+                save_base(self._workspace.paths, self._draft, self._document.render(self._offer.base))
                 try:
-                    is_wanted = wants_again(fault)
+                    is_wanted = asks.wants_again(fault)
                 except InterruptedByUserError as error:
                     raise _with_draft_hint(error, self._draft) from None
                 if not is_wanted:
@@ -157,17 +255,17 @@ class EditSession:
             raise RequestError("the editor left no file behind", hint="nothing was changed")
         if is_blank(text):
             raise self._kept_draft_error(
-                RequestError("the form is empty: nothing was changed"), worthless=True
+                RequestError("the page is empty: nothing was changed"), worthless=True
             )
         fault = self._offer.fault
-        if untouched and fault is not None and not isinstance(fault, FieldConflictError):
+        if untouched and fault is not None and not isinstance(fault, PageConflictError):
             raise _with_draft_hint(fault, self._draft)
         return text
 
-    def _take(self, text: str) -> EditResult:
+    def _take(self, text: str) -> PageResult:
         base = self._offer.base
-        mine = base if text == self._offer.text and self._offer.is_new else parse_form(text, base)
-        return edit_task(self._workspace, self._task.id, lambda now: merge_fields(base, mine, now))
+        page = base if text == self._offer.text and self._offer.is_new else None
+        return self._document.take(base, page or parse_page(text, is_whole=bool(base)))
 
     def _kept_draft_error(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
         if worthless:
@@ -189,19 +287,15 @@ def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
     return error
 
 
-def _next_offer(about: str, offer: FormState, text: str, fault: RequestError) -> FormState:
+def _next_offer(document: _Document, offer: _Offer, text: str, fault: RequestError) -> _Offer:
     """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
-    if isinstance(fault, FieldConflictError):
-        form = with_faults(render_form(about, fault.merged), list(_conflicts(fault)))
-        return FormState(form, fault.theirs, fault)
-    faults = fault.faults if isinstance(fault, FormError) else (fault.message,)
-    return FormState(with_faults(text, faults), offer.base, fault)
+    if isinstance(fault, PageConflictError):
+        faults = [PageFault(_literal(line)) for line in fault.theirs()]
+        page, base = fault.merged, fault.base(offer.base)
+        return _Offer(with_faults(document.render(page), faults), base, fault)
+    faults = list(fault.faults) if isinstance(fault, PageError) else [PageFault(_literal(fault.message))]
+    return _Offer(with_faults(text, faults), offer.base, fault)
 
 
-def _conflicts(conflict: FieldConflictError) -> Iterator[str]:
-    yield f"{conflict.message}. Below is your text; save it to keep it. Theirs:"
-    for name in conflict.names:
-        value = getattr(conflict.theirs, name)
-        lines = (value or "").split("\n") if value is None or isinstance(value, str) else value
-        yield f"{FIELD_NAMES[name]}:"
-        yield from (f"    {line}" for line in lines)
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from git_blackbird.controller.plan.deletion import DeleteResult
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
+from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import FIELD_NAMES
 
@@ -20,8 +22,32 @@ def deadlock_text(deadlock: Sequence[TaskId]) -> str:
 
 def edit_line(result: EditResult) -> str:
     """Say which fields of a task were changed."""
-    named = ", ".join(FIELD_NAMES[name] for name in result.fields)
-    return f"updated {result.task_id}: {named}" if named else f"{result.task_id} is unchanged"
+    return _edit_line(result.task_id, result.fields)
+
+
+def _edit_line(task_id: TaskId, fields: Sequence[str]) -> str:
+    named = ", ".join(FIELD_NAMES[name] for name in fields)
+    return f"updated {task_id}: {named}" if named else f"{task_id} is unchanged"
+
+
+def tree_lines(result: PageResult) -> Iterator[str]:
+    """Show new tasks as a tree."""
+    for one in result.added:
+        yield f"{'  ' * one.depth}{one.id}  {clean_line(one.title)}"
+
+
+def page_lines(result: PageResult) -> Iterator[str]:
+    """Describe what a page made of the plan."""
+    if len(result.added) == 1:
+        yield f"added {result.added[0].id}"
+    elif result.added:
+        yield f"added {counted(len(result.added), 'task')}:"
+        yield from (f"  {line}" for line in tree_lines(result))
+    yield from (_edit_line(task_id, fields) for task_id, fields in result.edited.items())
+    yield from (f"moved {task_id}" for task_id in result.moved)
+    yield from (f"deleted {task_id}" for task_id in result.deleted)
+    if result.is_reordered and not result.moved:
+        yield "changed the order of tasks"
 
 
 def moved_task_lines(result: MoveResult) -> Iterator[str]:

@@ -62,6 +62,7 @@ class Glance:
 
     def dependencies(self, action: str, task_id: str) -> list[tuple[str, str]]:
         """Return the tasks that ``deps ACTION TASK`` takes: those there are, or those there could be."""
+        task_id = self._full_id(task_id)
         task = self._tasks.get(task_id)
         own = () if task is None or action == "set" else task.deps
         return [
@@ -72,12 +73,19 @@ class Glance:
 
     def runs(self, task_id: str) -> list[tuple[str, str]]:
         """Return the newest runs of a task, each with the time at which it was started."""
+        task_id = self._full_id(task_id)
         if task_id not in self._tasks:
             return []
         folder = os.path.join(self._top, _RUNS, task_id)
         names = [*_names_in(folder), *_names_in(os.path.join(folder, "reviews"))]
         ids = sorted((name.removesuffix(".json") for name in names if name.endswith(".json")), reverse=True)
         return [(run_id, _started_at(run_id)) for run_id in ids[:_MOST_RUNS]]
+
+    def _full_id(self, name: str) -> str:
+        if name in self._tasks:
+            return name
+        found = [task_id for task_id in self._tasks if task_id.startswith(name)]
+        return found[0] if len(found) == 1 else name
 
     def _is_ready(self, task: TaskGlance) -> bool:
         return task.status == "todo" and not task.children and self._has_its_deps(task)

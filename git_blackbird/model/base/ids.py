@@ -5,7 +5,7 @@ Task and run ids become file names; all of them may reach the command line of a 
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NewType
 
 from git_blackbird.model.base.sanitize import find_hidden
@@ -18,6 +18,10 @@ TaskId = NewType("TaskId", str)
 RunId = NewType("RunId", str)
 
 MAX_TASK_ID_BYTES = 128
+_TITLE_ID_LENGTH = 30
+MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199}$"
+"""A model name, which no agent can take for an option."""
+AGENT_NAME = r"^[a-z][a-z0-9-]{0,39}$"
 TASK_ID_RULE = (
     "use 1 to 128 bytes without '/', '\\', control or invisible characters, or spaces at the ends, "
     "not starting with '.'"
@@ -58,6 +62,26 @@ def fold_task_id(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())
+
+
+def task_id_from(title: str, taken: Collection[str]) -> TaskId:
+    """Make an id of the words of a title that is none of the folded ids in ``taken``."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
+    words = [word for word in re.findall(r"[^\W_]+", plain.casefold()) if task_id_fault(word) is None]
+    name = ""
+    for word in words:
+        if len(longer := f"{name}-{word}" if name else word) > _TITLE_ID_LENGTH:
+            break
+        name = longer
+    name = name or "".join(words[:1])[:_TITLE_ID_LENGTH] or "task"
+    numbered = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
+    return TaskId(next(one for one in numbered if fold_task_id(one) not in taken))
+
+
+def full_ids(name: str, ids: Iterable[str]) -> list[str]:
+    """Return the id that a name is, or those that it begins."""
+    begun = [one for one in ids if one.startswith(name)] if name else []
+    return [name] if name in begun else begun
 
 
 def case_conflicts(ids: Iterable[str]) -> list[tuple[str, str]]:

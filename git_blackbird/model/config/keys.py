@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
+from git_blackbird.model.base.ids import MODEL_NAME
+
 Stricter = Literal["higher", "lower"]
 """Which of two values protects more: true, the larger number, the later choice; or the other way round."""
 Own = Literal["user", "machine"]
@@ -65,7 +67,7 @@ class Section(BaseModel):
     )
 
 
-ModelName = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?$")]
+ModelName = Annotated[str, Field(pattern=rf"^$|{MODEL_NAME}")]
 """A valid model name, which no agent can take for an option."""
 
 

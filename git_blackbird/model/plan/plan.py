@@ -8,11 +8,17 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import AGENT_NAME, MODEL_NAME, TaskId
 from git_blackbird.model.base.timestamps import Moment, parse_timestamp
 from git_blackbird.model.plan.status import Status as Status  # noqa: PLC0414  # whoever uses a plan uses both
 
 _FILE = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 _OVER = frozenset({Status.DONE, Status.SKIPPED})
 
 
@@ -33,13 +39,15 @@ class Task:
     status: Status
     created_at: Annotated[str, Field(alias="createdAt")]
     updated_at: Annotated[str, Field(alias="updatedAt")]
-    notes: Annotated[str | None, Field(exclude_if=lambda notes: notes is None)] = None
+    notes: Annotated[str | None, Field(exclude_if=_is_none)] = None
     dep_rationale: Annotated[
         dict[TaskId, str],
         BeforeValidator(lambda value: {} if value is None else value),
         Field(alias="depRationale", exclude_if=not_),
         PlainSerializer(lambda reasons: dict(sorted(reasons.items()))),
     ] = field(default_factory=dict, hash=False)
+    agent: Annotated[str | None, Field(pattern=AGENT_NAME, exclude_if=_is_none)] = None
+    model: Annotated[str | None, Field(pattern=MODEL_NAME, exclude_if=_is_none)] = None
 
     @property
     def is_leaf(self) -> bool:

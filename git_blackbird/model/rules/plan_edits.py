@@ -5,13 +5,14 @@ Parents' statuses follow in the same step; records of runs are not considered he
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.plan.graph import dependents
-from git_blackbird.model.plan.plan import Plan, Task, creation_key, revised
+from git_blackbird.model.plan.plan import Plan, Task, creation_key, new_task, revised
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.status import propagate_to_parents
@@ -25,6 +26,9 @@ FIELD_NAMES: Mapping[str, str] = {
     "acceptance_criteria": "acceptance criteria",
     "notes": "notes",
     "deps": "deps",
+    "dep_rationale": "reasons of deps",
+    "agent": "agent",
+    "model": "model",
 }
 """The display names of the fields."""
 
@@ -39,6 +43,9 @@ class TaskFields:
     acceptance_criteria: tuple[str, ...] = ()
     notes: str | None = None
     deps: tuple[TaskId, ...] = ()
+    dep_rationale: Mapping[TaskId, str] = field(default_factory=dict)
+    agent: str | None = None
+    model: str | None = None
 
 
 FieldsChange = Callable[[TaskFields], TaskFields]
@@ -141,18 +148,79 @@ def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
     """
     task = plan.tasks[task_id]
     check_fields(fields_of(task), wanted)
-    linked = _linked(task, wanted.deps)
-    after = replace(linked, **{**asdict(wanted), "deps": linked.deps})
+    after = _with_fields(task, wanted)
     return plan if after == task else _valid(plan.replaced(revised(after, now)))
 
 
+def _with_fields(task: Task, wanted: TaskFields) -> Task:
+    """Return the task with these fields: each dependency once, and reasons for these only."""
+    deps = tuple(dict.fromkeys(wanted.deps))
+    reasons = {dep: why for dep, why in wanted.dep_rationale.items() if dep in deps}
+    return replace(task, **{**asdict(wanted), "deps": deps, "dep_rationale": reasons})
+
+
 def _linked(task: Task, deps: tuple[TaskId, ...]) -> Task:
-    """Return the task with these dependencies, each once, and the reasons for them only."""
-    if deps == task.deps:
-        return task
-    unique = dict.fromkeys(deps)
-    reasons = {dep: why for dep, why in task.dep_rationale.items() if dep in unique}
-    return replace(task, deps=tuple(unique), dep_rationale=reasons)
+    return task if deps == task.deps else _with_fields(task, replace(fields_of(task), deps=deps))
+
+
+@dataclass(frozen=True)
+class WantedTask:
+    """What a task is to be; ``status`` is that of a new one, None for an old one, which keeps its own."""
+
+    id: TaskId
+    fields: TaskFields
+    parent: TaskId | None
+    status: Status | None = None
+
+
+def rewritten(
+    plan: Plan,
+    wanted: Sequence[WantedTask],
+    orders: Mapping[TaskId | None, Sequence[TaskId]],
+    doomed: Collection[TaskId],
+    moment: Transition,
+) -> Plan:
+    """Return the plan with these tasks as they are wanted, new ones among them, and without doomed ones.
+
+    All in one step: what lies between need not be valid. ``orders`` has those of children, and for None of
+    tasks at the top, that are to change; others come after them. Raises RequestError.
+    """
+    tasks = dict(plan.tasks)
+    for number, one in enumerate(wanted):
+        before = tasks.get(one.id)
+        check_fields(None if before is None else fields_of(before), one.fields)
+        base = before or _created(one, moment.now, number)
+        after = replace(_with_fields(base, one.fields), parent=one.parent)
+        if after != before:
+            tasks[one.id] = after if before is None else revised(after, moment.now)
+    below: dict[TaskId, list[TaskId]] = {}
+    for task in plan.tasks.values():
+        below.setdefault(task.id, []).extend(
+            child for child in task.children if tasks[child].parent == task.id
+        )
+    for one in wanted:
+        if one.parent is not None and one.id not in below.setdefault(one.parent, []):
+            below[one.parent].append(one.id)
+    for parent, children in below.items():
+        ordered = _in_order(children, orders.get(parent, ()))
+        if parent in tasks and ordered != tasks[parent].children:
+            tasks[parent] = revised(replace(tasks[parent], children=ordered), moment.now)
+    after_all = Plan(tasks)
+    for index, task_id in enumerate(orders.get(None, ())):
+        after_all = _placed_at_top(after_all, task_id, index, moment.now)
+    settled = _settled(plan, after_all, moment)
+    return deleted(settled, doomed, moment) if doomed else settled
+
+
+def _created(one: WantedTask, now: str, number: int) -> Task:
+    # Tasks at the top are ordered by the times of their creation.
+    created = format_timestamp(parse_timestamp(now) + number)
+    return replace(new_task(one.id, one.fields.title, created), status=one.status or Status.TODO)
+
+
+def _in_order(children: Sequence[TaskId], order: Sequence[TaskId]) -> tuple[TaskId, ...]:
+    first = [task_id for task_id in order if task_id in children]
+    return (*first, *(task_id for task_id in children if task_id not in order))
 
 
 def moved(plan: Plan, task_id: TaskId, place: TreePosition, moment: Transition) -> Plan:
@@ -243,6 +311,27 @@ def deleted(plan: Plan, doomed: Collection[TaskId], moment: Transition) -> Plan:
                 task if is_same else revised(replace(_linked(task, deps), children=children), moment.now)
             )
     return _settled(plan, Plan(tasks), moment)
+
+
+def renamed(plan: Plan, task_id: TaskId, new_id: TaskId, now: str) -> Plan:
+    """Return the plan with a task of another id, also in what names it. Raises RequestError."""
+    names = {task_id: new_id}
+
+    def name(one: TaskId) -> TaskId:
+        return names.get(one, one)
+
+    def changed(task: Task) -> Task:
+        after = replace(
+            task,
+            id=name(task.id),
+            parent=None if task.parent is None else name(task.parent),
+            children=tuple(map(name, task.children)),
+            deps=tuple(map(name, task.deps)),
+            dep_rationale={name(dep): why for dep, why in task.dep_rationale.items()},
+        )
+        return task if after == task else revised(after, now)
+
+    return _valid(Plan({name(task.id): changed(task) for task in plan.tasks.values()}))
 
 
 def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:

@@ -27,6 +27,9 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "acceptance_criteria": ((), ("it works", "it is fast")),
     "notes": ("mine", "theirs"),
     "deps": ((), (TaskId("a"), TaskId("b"))),
+    "dep_rationale": ({TaskId("a"): "mine"}, {TaskId("a"): "theirs"}),
+    "agent": ("claude", "codex"),
+    "model": ("mine", "theirs"),
 }
 
 
