@@ -1,10 +1,10 @@
 """Carry out the actions that edit the plan, and show what an execution would start."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from git_blackbird.controller.core.agents import chosen_agent
+from git_blackbird.controller.core.agents import agent_for, chosen_agent
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.dry_run import DryRun, forecast
 from git_blackbird.controller.plan.deletion import delete_as_shown, preview_deletion
@@ -184,7 +184,7 @@ def _move(workspace: Workspace, task_id: TaskId, place: Place) -> MoveResult:
 
 def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledLine]:
     config, steps = workspace.config, list(foreseen.steps)
-    yield from (StyledLine(f"{name:<9}{text}") for name, text in _terms(workspace, config))
+    yield from (StyledLine(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
     yield StyledLine("")
     number = counted(len(steps), "step") if steps else "nothing would be started"
     yield StyledLine(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
@@ -198,9 +198,13 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledL
         yield from (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
 
 
-def _terms(workspace: Workspace, config: Config) -> Iterator[tuple[str, str]]:
+def _terms(
+    workspace: Workspace, config: Config, steps: Sequence[tuple[str, Task]]
+) -> Iterator[tuple[str, str]]:
     """Yield the agent with its rights, the number of jobs and their place, and when the execution stops."""
-    yield "Agent", chosen_agent(workspace).summary
+    named = (agent_for(workspace, task).summary for _, task in steps if task.is_leaf)
+    for summary in dict.fromkeys(named) or [chosen_agent(workspace).summary]:
+        yield "Agent", summary
     jobs = config.execution.jobs
     where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"
     address = config.cluster.address

@@ -81,3 +81,45 @@ def test_sessions_of_both_work_at_once_and_the_one_that_conflicts_goes_on(
     names = git(trial.repo, "status", "--short", "--", "*.py").split()[1::2]
     assert names == ["four.py", "four_more.py", "one.py", "shared.py", "three.py", "two.py", "two_more.py"]
     assert not (trial.repo.parent / f"{trial.repo.name}.worktrees").exists()
+
+
+PAGE = """## One
+model: claude-sonnet-5
+
+Write one.py.
+
+## Two
+agent: codex
+model: gpt-5.9
+
+Write two.py.
+"""
+
+
+@pytest.mark.real_agents
+@pytest.mark.skipif(
+    not (find_program(CLAUDE) and find_program(CODEX)), reason="one of both agents is missing"
+)
+def test_tasks_name_their_agents_and_models_and_both_work_side_by_side(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"old.txt": "old\n"})
+    trial = Trial(repo)
+    trial.expect(0, "init", "--no-hooks")
+    (repo / "page.md").write_text(PAGE)
+    trial.expect(0, "add", "-F", "page.md")
+    both_at_work = threading.Barrier(2)
+    with model_of(CLAUDE) as claude, model_of(CODEX) as codex:
+        for program, model, task in ((CLAUDE, claude, "one"), (CODEX, codex, "two")):
+            enlist(trial, program, model, tmp_path / program.agent)
+            place, speech = repo.parent / f"{repo.name}.worktrees" / task, model.dialect
+            model.tell(
+                Reply("I write.", (speech.writes(place / f"{task}.py", "1\n"),), wait=both_at_work.wait),
+                f"{task} is done.",
+            )
+        trial.expect(3, "execute", "--jobs", "2", "--no-input")
+        models = [request["model"] for model in (claude, codex) for request in model.requests[-1:]]
+    (one,), (two,) = trial.records("one"), trial.records("two")
+    assert [one["provider"], two["provider"]] == ["claude", "codex"]
+    assert models == ["claude-sonnet-5", "gpt-5.9"]
+    said = trial.expect(0, "list")
+    assert "[claude-sonnet-5]" in said
+    assert "[codex gpt-5.9]" in said

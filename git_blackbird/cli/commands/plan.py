@@ -116,7 +116,10 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
         from git_blackbird.controller.plan.editor import add_in_editor  # only the editor needs it
 
         if call.no_input or not sys.stdin.isatty():
-            raise UsageError("a task needs a title", hint="git blackbird add TITLE, or -F FILE with a page")
+            raise UsageError(
+                "a task needs a title",
+                hint="git blackbird add TITLE\ngit blackbird add -F FILE    # a page of tasks",
+            )
         return add_in_editor(call.workspace, parent, asks)
     page = read_page(read_text(source))
     if source != "-" and len(page) > 1 and asks.is_possible:

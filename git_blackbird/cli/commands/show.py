@@ -17,6 +17,7 @@ from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
+    agent_words,
     check_lines,
     format_moment,
     landing_text,
@@ -118,6 +119,8 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "parent", task.parent
     if task.children:
         yield "children", ", ".join(task.children)
+    if named := agent_words(task):
+        yield "agent", named
     if view.history.newest is not None and view.history.newest.undone_at is not None:
         yield (
             "taken back",

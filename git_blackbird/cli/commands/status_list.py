@@ -15,8 +15,10 @@ from git_blackbird.controller.queries.status import (
     tree_of_tasks,
 )
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.format import agent_words
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.provenance import elsewhere_lines
 
@@ -92,12 +94,15 @@ def list_command(
         else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
     )
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
-    fields = [
-        ("  " * depth + task.id, label_cell(word), clean_line(task.title)) for depth, task, word in listed
-    ]
+    fields = [("  " * depth + task.id, label_cell(word), _title(task)) for depth, task, word in listed]
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
     call.lines(render_table(fields, call.columns) or [empty])
     call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
     call.data("plan:ListOutput", listed)
     call.warn_problems(workspace)
     return ExitCode.OK
+
+
+def _title(task: Task) -> str:
+    named = agent_words(task)
+    return clean_line(task.title) + (f"  [{named}]" if named else "")

@@ -1,6 +1,6 @@
 """Which agent runs, and with which settings."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -9,6 +9,7 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
     OTHER_AGENT_REMARK,
@@ -21,6 +22,8 @@ from git_blackbird.model.base.next_steps import (
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.config import Config, ReviewerConfig
 from git_blackbird.model.config.keys import with_value
+from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     CallScope,
@@ -45,9 +48,46 @@ SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _NO_REVIEW = ShellLine("git config blackbird.execution.parentReviewEnabled false", "no parent is reviewed")
 
 
+_OF_THE_CALL = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
+
+
 def chosen_agent(workspace: Workspace) -> Agent:
-    """Return the agent that new runs start with."""
+    """Return the agent that new runs start with, unless their task names another."""
     return load_agent(workspace.config.agent, workspace.config)
+
+
+def agent_name_for(workspace: Workspace, task: Task | None) -> str:
+    """Return the name of the agent that a task starts with: its own, unless the call names one."""
+    is_told = workspace.settings.applied["agent"].layer in _OF_THE_CALL
+    own = None if task is None or is_told else task.agent
+    return own or workspace.config.agent
+
+
+def agent_for(workspace: Workspace, task: Task) -> Agent:
+    """Return the agent that a task starts with. Raises RequestError when there is none of its name."""
+    name = agent_name_for(workspace, task)
+    return load_agent(name, _config_for(workspace, task, name))
+
+
+def _config_for(workspace: Workspace, task: Task | None, name: str) -> Config:
+    """Return the configuration with a task's model, where that is one for the agent ``name``."""
+    if task is None or task.model is None or not takes_model(name):
+        return workspace.config
+    is_for_it = name == (task.agent or workspace.config.agent)
+    return with_value(workspace.config, (name, "model"), task.model) if is_for_it else workspace.config
+
+
+def tasks_of_agents(workspace: Workspace, plan: Plan, models: Collection[AgentModel]) -> frozenset[TaskId]:
+    """Return the unfinished leaves that start with one of these agents and models."""
+    found: dict[tuple[str | None, str | None], bool] = {}
+    for leaf in plan.unfinished_leaves():
+        named = leaf.agent, leaf.model
+        if named not in found:
+            try:
+                found[named] = model_of(agent_for(workspace, leaf)) in models
+            except RequestError:  # its start says so
+                found[named] = False
+    return frozenset(leaf.id for leaf in plan.unfinished_leaves() if found[leaf.agent, leaf.model])
 
 
 def model_of(agent: Agent) -> AgentModel:
@@ -58,10 +98,12 @@ def model_of(agent: Agent) -> AgentModel:
 def models_of(workspace: Workspace, action: NextAction) -> frozenset[AgentModel]:
     """Return the agents that an action starts, with their models, as far as known."""
     match action:
-        case StartTask() | ReviewParent():
+        case StartTask():
+            find = [partial(agent_for, workspace, action.task)]
+        case ReviewParent():
             find = [partial(chosen_agent, workspace)]
         case ApplyChangeRequest() | ContinueRun() | SendFeedback():
-            find = [partial(find_agent_for_run, workspace, action.run)]
+            find = [partial(find_agent_for_run, workspace, action.run, action.task)]
         case ReviewChange():
             find = [partial(reviewer_of, workspace, source) for source in Source]
         case _:
@@ -72,13 +114,13 @@ def models_of(workspace: Workspace, action: NextAction) -> frozenset[AgentModel]
         return frozenset()
 
 
-def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
-    """Return the agent that has a run's session.
+def find_agent_for_run(workspace: Workspace, run: Run, task: Task | None = None) -> Agent:
+    """Return the agent that has a run's session, with the model that its task names now.
 
     Raises RequestError when this program cannot speak to that provider.
     """
     try:
-        return load_agent(run.provider, workspace.config)
+        return load_agent(run.provider, _config_for(workspace, task, run.provider))
     except RequestError as error:
         raise RequestError(
             f"run {run.id} of {run.task_id} is a conversation with {run.provider or 'an unnamed agent'}: "
@@ -171,9 +213,11 @@ def adding_way_out(workspace: Workspace, way: ShellLine) -> Iterator[None]:
         raise
 
 
-def start_with_other_agent(workspace: Workspace, command: TaskCommand, agent: str) -> TaskCommand:
-    """Return a command with an option for another agent, if it would start ``agent``."""
-    return command if workspace.config.agent != agent else command.with_agent()
+def start_with_other_agent(
+    workspace: Workspace, command: TaskCommand, agent: str, task: Task | None
+) -> TaskCommand:
+    """Return a command with an option for another agent, if it would start a task with ``agent``."""
+    return command if agent_name_for(workspace, task) != agent else command.with_agent()
 
 
 def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
@@ -183,9 +227,9 @@ def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
     if run.run_type is RunType.REVIEW:
         return task_command("review run", run.task_id).with_agent()
     is_begun = run.status is RunStatus.PAUSED or run.own.resumes is not None
-    return start_with_other_agent(
-        workspace, restart_command(run.task_id) if is_begun else EXECUTE, run.provider
-    )
+    way = restart_command(run.task_id) if is_begun else EXECUTE
+    task = workspace.store.plan().tasks.get(run.task_id)
+    return start_with_other_agent(workspace, way, run.provider, task)
 
 
 def review_with_other_agent(source: Source) -> ShellLine:

@@ -225,7 +225,7 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
         with adding_way_out(
-            workspace, start_with_other_agent(workspace, restart_command(task.id), run.provider)
+            workspace, start_with_other_agent(workspace, restart_command(task.id), run.provider, task)
         ):
             probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)

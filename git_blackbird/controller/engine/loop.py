@@ -26,7 +26,7 @@ from git_blackbird.controller.change.work.step import (
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of, require_reviewers
+from git_blackbird.controller.core.agents import models_of, require_reviewers, tasks_of_agents
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -250,8 +250,9 @@ class Loop:
         """
         starts = self._call.empty_starts
         scope = replace(scope, busy=scope.busy | starts.held)
-        if starts.stopped and model_of(chosen_agent(self._workspace)) in starts.stopped:
-            scope = replace(scope, starts_left=0)
+        if starts.stopped:
+            stopped = tasks_of_agents(self._workspace, state.plan, starts.stopped)
+            scope = replace(scope, busy=scope.busy | stopped)
         action, state = first = self._confirmed_action(state, scope)
         while isinstance(action, LandChange) and next_to_land(self._workspace, state, action.run) is not None:
             scope = replace(scope, busy=scope.busy | {action.task.id})

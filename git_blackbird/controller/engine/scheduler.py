@@ -9,7 +9,7 @@ from typing import Any
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
-from git_blackbird.controller.core.agents import chosen_agent, model_of, models_of
+from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.engine.stops import joined_steps, not_started_stop
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
@@ -140,8 +140,9 @@ class Scheduler:
         most = config.max_pending_decisions or 2 * config.jobs
         pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
         # A new start would begin with half of a change.
-        chosen = frozenset({model_of(chosen_agent(self._call.workspace))})
-        may_begin = self._has_room(frozenset({_AGENT})) and self._may_begin(chosen)
+        may_begin = self._has_room(frozenset({_AGENT}))
+        if doubted := self._doubted_at_work:
+            waiting |= tasks_of_agents(self._call.workspace, state.plan, doubted)
         if pending >= most or state.begun or not may_begin:
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
@@ -149,7 +150,9 @@ class Scheduler:
 
     def _agent_of(self, action: NextAction) -> _AgentPlace | None:
         match action:
-            case StartTask() | ReviewParent():
+            case StartTask():
+                return agent_name_for(self._call.workspace, action.task), None
+            case ReviewParent():
                 return self._call.workspace.config.agent, None
             case ApplyChangeRequest() | ContinueRun() | SendFeedback():
                 return action.run.provider, action.run.worker
@@ -157,8 +160,13 @@ class Scheduler:
                 return None
 
     def _may_begin(self, models: frozenset[AgentModel]) -> bool:
+        return not models & self._doubted_at_work
+
+    @property
+    def _doubted_at_work(self) -> frozenset[AgentModel]:
+        """The agents that may refuse every task, of which one is at work."""
         at_work = frozenset[AgentModel]().union(*(job.models for job in self._jobs.values()))
-        return not models & self._call.empty_starts.doubted & at_work
+        return self._call.empty_starts.doubted & at_work
 
     def _has_room(self, holds: frozenset[str]) -> bool:
         held = Counter(each for job in self._jobs.values() for each in job.holds)

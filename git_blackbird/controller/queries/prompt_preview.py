@@ -14,7 +14,7 @@ from git_blackbird.controller.change.work.instructions import (
     load_project_overview,
     start_instruction,
 )
-from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
+from git_blackbird.controller.core.agents import agent_for, find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
@@ -50,7 +50,10 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; only leaves are executed")
     order = _with_others(workspace, state, _instruction(workspace, state, task))
-    agent = chosen_agent(workspace) if order.resumes is None else find_agent_for_run(workspace, order.resumes)
+    if order.resumes is None:
+        agent = agent_for(workspace, task)
+    else:
+        agent = find_agent_for_run(workspace, order.resumes, task)
     overview = load_project_overview(workspace) if order.resumes is None else None
     request = RunRequest(
         task_id=order.task.id,

@@ -12,6 +12,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
@@ -223,6 +224,11 @@ def check_lines(check: CheckResult) -> Iterator[str]:
     yield check_word(check)
     if check.outcome is not CheckOutcome.PASSED:
         yield from map(clean_line, strip_controls(check.output or "").splitlines()[-_MAX_CHECK_LINES:])
+
+
+def agent_words(task: Task) -> str:
+    """Name the agent and the model that a task has of its own; "" for none."""
+    return " ".join(filter(None, (task.agent, task.model)))
 
 
 _NANOSECONDS = 1_000_000_000

@@ -19,7 +19,7 @@ from git_blackbird.controller.change.work.task_run import run_task, warn_left_ou
 from git_blackbird.controller.change.work.worktree_setup import set_up_worktree
 from git_blackbird.controller.core.agents import (
     adding_way_out,
-    chosen_agent,
+    agent_for,
     find_agent_for_run,
     model_of,
     require_session_name,
@@ -74,13 +74,13 @@ def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
     """Return the agent of a run: a session stays with its agent, and only a start can be in another."""
     workspace, resumed = call.workspace, instruction.resumes
     if resumed is None:
-        agent = chosen_agent(workspace)
+        agent = agent_for(workspace, instruction.task)
     else:
-        agent = find_agent_for_run(workspace, resumed)
+        agent = find_agent_for_run(workspace, resumed, instruction.task)
         require_session_name(agent, resumed)
     is_one_of_all = resumed is None and call.scope.only is None
     way = EXECUTE if is_one_of_all else restart_command(instruction.task.id)
-    with adding_way_out(workspace, start_with_other_agent(workspace, way, agent.name)):
+    with adding_way_out(workspace, start_with_other_agent(workspace, way, agent.name, instruction.task)):
         return agent, call.context_of_work(agent)
 
 

@@ -16,7 +16,7 @@ from git_blackbird.controller.change.work.instructions import (
 from git_blackbird.controller.change.work.start import go_on, work_on
 from git_blackbird.controller.change.work.task_run import StaleTaskError, is_work_deferred
 from git_blackbird.controller.change.work.worktree_setup import SetupError
-from git_blackbird.controller.core.agents import adding_way_out, chosen_agent, start_with_other_agent
+from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.model.base.next_steps import restart_command
@@ -64,8 +64,8 @@ async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | 
 async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = call.workspace, restart.task
-    agent = chosen_agent(call.workspace)
-    way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name)
+    agent = agent_for(call.workspace, task)
+    way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name, task)
     with adding_way_out(call.workspace, way):
         context = call.context_of(agent)
     await call.require_consent(context)
