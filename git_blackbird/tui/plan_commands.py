@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from git_blackbird.controller.core.agents import agent_for, chosen_agent
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.controller.engine.dry_run import DryRun, forecast
 from git_blackbird.controller.plan.deletion import delete_as_shown, preview_deletion
 from git_blackbird.controller.plan.edit import (
@@ -167,12 +168,21 @@ def _add(workspace: Workspace, parent: str | None, form: FilledForm) -> Task:
         wanted.notes,
         wanted.acceptance_criteria,
         parent,
+        deps=_deps(workspace, wanted),
+        agent=wanted.agent,
+        model=wanted.model,
     )
     return add_task(workspace, new)
 
 
 def _edit(workspace: Workspace, task_id: TaskId, form: FilledForm) -> EditResult:
-    return edit_task(workspace, task_id, partial(merge_fields, form.base, form.wanted))
+    wanted = replace(form.wanted, deps=_deps(workspace, form.wanted))
+    return edit_task(workspace, task_id, partial(merge_fields, form.base, wanted))
+
+
+def _deps(workspace: Workspace, wanted: TaskFields) -> tuple[TaskId, ...]:
+    plan = workspace.store.plan()
+    return tuple(full_id(plan, name) for name in wanted.deps)
 
 
 def _move(workspace: Workspace, task_id: TaskId, place: Place) -> MoveResult:

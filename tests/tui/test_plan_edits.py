@@ -157,6 +157,24 @@ def test_an_edit_keeps_what_others_change_meanwhile(planned: Path) -> None:
     }
 
 
+def test_the_form_has_dependencies_agent_and_model(planned: Path) -> None:
+    put_plan(planned, task("a"), task("other"), task("last"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "E", TaskForm)
+        for name, text in (("deps", "oth, la"), ("agent", "codecs"), ("model", "gpt-5.9")):
+            app.screen.query_one(f"#{name}", Input).value = text
+        await pilot.press("ctrl+s")
+        await see(app, pilot, "'codecs' is none of claude, codex, command, demo")
+        app.screen.query_one("#agent", Input).value = "codex"
+        await pilot.press("ctrl+s")
+        await closed(app, pilot)
+
+    drive(planned, session)
+    expected = {"title": "Task a", "deps": ["other", "last"], "agent": "codex", "model": "gpt-5.9"}
+    assert plan_file(planned)["a"] == expected
+
+
 def test_ctrl_home_and_ctrl_end_go_to_the_ends_of_a_text(planned: Path) -> None:
     put_plan(planned, replace(task("a"), prompt="one\ntwo"))
 

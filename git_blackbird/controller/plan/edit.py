@@ -4,7 +4,6 @@ Every change is one transaction: the plan is read again under the store lock, so
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import (
-    MODEL_NAME,
     TASK_ID_RULE,
     TaskId,
     fold_task_id,
@@ -124,14 +122,8 @@ def _build(plan: Plan, new: NewTask, now: str) -> Task:
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
         agent=new.agent,
-        model=_model_name(new.model),
+        model=new.model,
     )
-
-
-def _model_name(name: str | None) -> str | None:
-    if name is not None and not re.fullmatch(MODEL_NAME, name):
-        raise RequestError(f"{name!a} is no name of a model", hint="--model NAME")
-    return name
 
 
 def plan_file_faults(workspace: Workspace) -> list[PlanError]:

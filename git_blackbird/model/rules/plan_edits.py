@@ -3,13 +3,15 @@
 Parents' statuses follow in the same step; records of runs are not considered here.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import MODEL_NAME, TaskId
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Plan, Task, creation_key, new_task, revised
 from git_blackbird.model.plan.status import Status
@@ -83,6 +85,10 @@ def check_fields(before: TaskFields | None, after: TaskFields) -> None:
     fault = title_fault(after.title) if "title" in changed else None
     if fault is not None:
         raise RequestError(fault, hint="--title TEXT")
+    if "agent" in changed and after.agent not in (None, *AGENT_NAMES):
+        raise RequestError(f"{after.agent!a} is none of {', '.join(AGENT_NAMES)}", hint="--agent NAME")
+    if "model" in changed and not re.fullmatch(MODEL_NAME, after.model or "any"):
+        raise RequestError(f"{after.model!a} is no name of a model", hint="--model NAME")
     if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
         raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
 

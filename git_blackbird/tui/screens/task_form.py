@@ -29,12 +29,16 @@ _FIELDS: Mapping[str, str] = {
     "prompt": "Prompt: what its agent is to do",
     "acceptance_criteria": "Acceptance criteria, one a line",
     "description": "Description",
+    "deps": "After: tasks that must be done first, by comma",
+    "agent": "Agent, if not the configured one",
+    "model": "Model of that agent",
     "notes": "Notes, for people",
 }
+_LINES = frozenset({"title", "deps", "agent", "model"})
 
 
 class TaskForm(SavingModal[T], Generic[T]):
-    """Asks for the fields of a task, without its dependencies; ``save_form`` saves it or raises.
+    """Asks for the fields of a task; ``save_form`` saves it or raises.
 
     A field that nobody touched keeps its exact value. With ``open_editor``, ctrl+o closes it and calls that;
     without, it is the form of a new task, which also asks for an id. The draft has what was written at any
@@ -76,7 +80,7 @@ class TaskForm(SavingModal[T], Generic[T]):
 
     def _field(self, name: str) -> Input | TextArea:
         text = _text(self._base, name)
-        if name == "title":
+        if name in _LINES:
             return SingleLineInput(text, id=name, select_on_focus=False, compact=True)
         area = MultiLineInput(text, id=name, soft_wrap=True, tab_behavior="focus", compact=True)
         area.read_only = name == "acceptance_criteria" and self._has_long_criteria
@@ -97,8 +101,8 @@ class TaskForm(SavingModal[T], Generic[T]):
     def _fill_in(self, kept: FilledForm) -> None:
         """Restore an earlier text that was not saved."""
         for name in changed_fields(kept.base, kept.wanted):
-            if name == "title":
-                self.query_one("#title", Input).value = _text(kept.wanted, name)
+            if name in _LINES:
+                self.query_one(f"#{name}", Input).value = _text(kept.wanted, name)
             elif name in _FIELDS:
                 self.query_one(f"#{name}", TextArea).text = _text(kept.wanted, name)
         for line in self.query("#id").results(Input):
@@ -185,12 +189,18 @@ class TaskForm(SavingModal[T], Generic[T]):
 
 def _text(fields: TaskFields, name: str) -> str:
     value = getattr(fields, name)
+    if name == "deps":
+        return strip_controls(", ".join(fields.deps))
     return strip_controls("\n".join(value) if isinstance(value, tuple) else value or "")
 
 
 def _value(name: str, text: str) -> str | tuple[str, ...] | None:
     if name == "acceptance_criteria":
         return tuple(line.strip() for line in text.splitlines() if line.strip())
+    if name == "deps":
+        return tuple(filter(None, (one.strip() for one in text.split(","))))
+    if name in {"agent", "model"}:
+        return text.strip() or None
     if name == "notes":
         return text if text.strip() else None
     return text
