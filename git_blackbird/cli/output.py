@@ -239,7 +239,7 @@ def read_text(file: str) -> str:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{file} cannot be read as text: {why}") from error
     if not text.strip():
-        raise UsageError(f"{file} is empty")
+        raise UsageError(f"{'standard input' if file == '-' else file} is empty")
     return text
 
 

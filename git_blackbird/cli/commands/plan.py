@@ -9,6 +9,7 @@ import click
 
 from git_blackbird.cli.output import CommandContext, confirm, read_text
 from git_blackbird.cli.render.stops import show_status_change
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     EditResult,
@@ -38,6 +39,7 @@ from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError,
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.status import Status
 
@@ -72,10 +74,23 @@ def validate(call: CommandContext) -> ExitCode:
         for fault in faults:
             call.print(strip_controls(f"- {fault}"))
         call.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
+        if _is_natural(workspace):
+            call.print("what is missing is filled in by these commands:")
+            call.print(f"  mv {PLAN_NAME} tasks.json")
+            call.print("  git blackbird init && git blackbird add -F tasks.json")
     else:
         call.print("OK")
     call.data("plan:ValidateOutput", valid=not faults, faults=faults)
     return ExitCode.UNUSABLE if faults else ExitCode.OK
+
+
+def _is_natural(workspace: Workspace) -> bool:
+    """Whether the plan file lacks only what can be filled in."""
+    data = workspace.store.plan_bytes() or b""
+    try:
+        return bool(read_page(data.decode()))
+    except (RequestError, UnicodeDecodeError):
+        return False
 
 
 def add(

@@ -251,9 +251,10 @@ class _Reading:
             yield task_id
 
     def _fault(self, task: PageTask, text: str) -> None:
-        self._faults.append(
-            PageFault(f"line {{0}}: {text.replace('{', '{{').replace('}', '}}')}", (task.line,))
-        )
+        # What was read of JSON has no lines.
+        where = "" if task.line else f"{task.fields.get('id', task.title)}: "
+        literal = (where + text).replace("{", "{{").replace("}", "}}")
+        self._faults.append(PageFault(f"line {{0}}: {literal}" if task.line else literal, (task.line,)))
 
     def wanted(self) -> list[WantedTask]:
         """Return what the tasks of the page are to be. Raises PageError, PageConflictError."""
@@ -350,7 +351,8 @@ class _Reading:
     def located(self, error: RequestError) -> PageError:
         """Return an error of the whole plan with the lines of the tasks that it names."""
         words = set(re.split(r"[\s,;:\"]+", error.message))
-        lines = [task.line for task, task_id in zip(self._page, self.ids, strict=True) if task_id in words]
+        named = zip(self._page, self.ids, strict=True)
+        lines = [task.line for task, task_id in named if task_id in words and task.line]
         places = ", ".join(f"{{{number}}}" for number in range(len(lines)))
         text = error.message.replace("{", "{{").replace("}", "}}")
         return PageError([PageFault(f"line {places}: {text}" if lines else text, tuple(lines))])

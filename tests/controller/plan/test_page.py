@@ -243,6 +243,14 @@ def test_json_that_is_no_plan_is_refused(document: str, fault: str) -> None:
     assert faults(lambda: read_page(document)) == [fault]
 
 
+def test_errors_of_json_name_their_tasks(planned: Path) -> None:
+    page = read_page('[{"id": "a", "title": "A"}, {"title": "x{0}", "deps": ["zz"]}]')
+    assert faults(lambda: add_page(open_at(planned), page)) == [
+        'a: a task "a" exists already (ids are compared without case)',
+        "x{0}: 'zz' is no task of the page or the plan",
+    ]
+
+
 def test_a_task_without_runs_is_renamed_wherever_it_is_named(planned: Path) -> None:
     assert rename_task(open_at(planned), "a", "first") == "a"
     plan = plan_of(planned)
