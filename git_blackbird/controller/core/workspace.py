@@ -93,7 +93,7 @@ class Workspace:
     def gets_worktree(self, history: History) -> bool:
         """Whether a task that starts again gets a worktree of its own: always if it had one before."""
         newest = history.newest
-        return self.uses_worktrees or (newest is not None and newest.own.worktree is not None)
+        return self.uses_worktrees or (newest is not None and not newest.is_in_place)
 
     def in_worktree(self, linked: Repository) -> "Workspace":
         """Return the workspace with another worktree of the repository, and the same state."""

@@ -230,7 +230,7 @@ def _resources_of(action: NextAction) -> frozenset[str]:
         case ReviewParent():
             # It looks at the user's worktree, where nothing may land meanwhile.
             return frozenset({_AGENT, _WORKTREE})
-        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.own.worktree is None:
+        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.is_in_place:
             return frozenset({_AGENT, _WORKTREE})
         case _:
             return frozenset({_AGENT})

@@ -71,7 +71,7 @@ class Place:
 
 def place_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
-    if run.own.worktree is None:
+    if run.is_in_place:
         return workspace
     found = find_task_worktree(workspace.repo, run.task_id)
     return None if found is None else workspace.in_worktree(found.repo)
@@ -103,7 +103,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Pl
     GitError.
     """
     if resumed is not None:
-        return Place(workspace) if resumed.own.worktree is None else _reopen(workspace, resumed)
+        return Place(workspace) if resumed.is_in_place else _reopen(workspace, resumed)
     if not workspace.gets_worktree(workspace.store.records.history(task_id)):
         return Place(workspace)
     require_merge_tree(workspace.repo)

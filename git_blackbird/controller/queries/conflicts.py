@@ -66,7 +66,7 @@ def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, t
 def _change(workspace: Workspace, run: Run) -> Trees | None:
     """Return what a task has changed so far in a worktree of its own."""
     base, place = run.worktree_base or run.base_tree, place_of(workspace, run)
-    if run.own.worktree is None or base is None:
+    if run.is_in_place or base is None:
         return None
     if run.status is not RunStatus.RUNNING or place is None:
         return run.change_elsewhere

@@ -72,7 +72,7 @@ def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> 
     if resumed is None:
         is_elsewhere, since = workspace.gets_worktree(state.history(task_id)), None
     else:
-        is_elsewhere, since = resumed.own.worktree is not None, based_at(resumed)
+        is_elsewhere, since = not resumed.is_in_place, based_at(resumed)
     return order.with_other_tasks(other_tasks(state, task_id, (), since)) if is_elsewhere else order
 
 

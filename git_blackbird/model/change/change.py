@@ -189,7 +189,7 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
         whole = runs[-1].change_elsewhere
         trees = landed if runs[-1].change_in_place is not None or whole is None else [whole]
         return tuple(map(Contribution, trees))
-    done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.own.worktree is None]
+    done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.is_in_place]
     moves = [(*_moves_between(before, run), *_moves_during(run)) for (before, _), (run, _) in pairwise(done)]
     return tuple(Contribution(trees, tuple(chain(*moves[at:]))) for at, (_, trees) in enumerate(done))
 

@@ -59,6 +59,11 @@ class Run(WrittenRun):
         return Run.model_validate({**fields, "own": Own(program=PROGRAM)})
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether it worked in the user's worktree, not in one of its task's own."""
+        return self.own.worktree is None
+
+    @property
     def is_review(self) -> bool:
         """Whether this run is a review; reviews never determine the status of a leaf."""
         return self.run_type in REVIEWER_TYPES
@@ -303,7 +308,7 @@ class Run(WrittenRun):
     @property
     def change_in_place(self) -> Trees | None:
         """What the run did to the user's worktree: what has landed of one that worked elsewhere."""
-        if self.own.worktree is None:
+        if self.is_in_place:
             return self.tree_pair
         return self.landing_pair if self.has_landed else None
 

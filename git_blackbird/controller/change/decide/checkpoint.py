@@ -62,7 +62,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, task.id)
-    worktree = None if pair is None or run.own.worktree is not None else worktree_tree(workspace, pair)
+    worktree = None if pair is None or not run.is_in_place else worktree_tree(workspace, pair)
     merged, edits = merged_or_none(run), _edits(workspace, run)
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
@@ -104,7 +104,7 @@ def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
 
 def _conflict(workspace: Workspace, run: Run, pair: Trees | None) -> str | None:
     """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
-    if run.own.worktree is None or pair is None or run.has_landed:
+    if run.is_in_place or pair is None or run.has_landed:
         return None
     return unresolved_text(unresolved_paths(workspace, run, pair))
 
@@ -129,11 +129,12 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
 
 def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
     """Return both branches if HEAD has left that of a run; None if not, or if unknown."""
-    branch = run.own.heads.branch if run.own.worktree is None else run.own.worktree.home_branch
+    place = run.own.worktree
+    branch = run.own.heads.branch if place is None else place.home_branch
     if branch is None:
         return None
     now = head(workspace.home).branch
-    left_on = branch if run.own.worktree is not None else run.own.heads.end_branch or branch
+    left_on = branch if place is not None else run.own.heads.end_branch or branch
     if now != left_on:
         return OtherBranch(left_on, now)
     return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
@@ -256,7 +257,7 @@ def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceReq
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]
     # Of a run without a snapshot, nothing is known.
-    if run.own.worktree is not None and len(found := contributions_since(last.runs)) == 1:
+    if not run.is_in_place and len(found := contributions_since(last.runs)) == 1:
         alone = found[0].trees
         return SinceRequest(last.text, summarize(workspace.repo, alone), alone, outcomes)
     pair, summary = combined_change(workspace, state, run, last.runs)

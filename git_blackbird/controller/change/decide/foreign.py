@@ -140,9 +140,7 @@ def _taken_over(workspace: Workspace, history: History, run: Run) -> Run:
 
 def _with_decision_of(workspace: Workspace, ours: Run, copy: Run) -> Run:
     is_approval = copy.decision_state in APPROVALS
-    branch = (
-        head(workspace.repo).branch or DETACHED if is_approval and ours.own.worktree is not None else None
-    )
+    branch = head(workspace.repo).branch or DETACHED if is_approval and not ours.is_in_place else None
     at = copy.decision_resolved_at or workspace.environment.timestamp()
     decided = ours.decided(copy.decision_state, at, copy.decision_feedback)
     return decided.deciding(DecisionFacts(approved_on=branch))

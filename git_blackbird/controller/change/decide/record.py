@@ -85,7 +85,7 @@ class DecisionResult:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Further remarks, one line each."""
-        is_elsewhere = self.run.own.worktree is not None
+        is_elsewhere = not self.run.is_in_place
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
@@ -173,7 +173,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     pair, runs, remarks = _decided_change(workspace, state, run, decision)
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     commits = may_commit and (pair is None or not pair.is_empty)
-    is_in_place = run.own.worktree is None or run.has_landed
+    is_in_place = run.is_in_place or run.has_landed
     if commits and is_in_place:
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **remarks._asdict())
@@ -233,7 +233,7 @@ def _decided_change(
 
 def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: Collection[str]) -> None:
     """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
-    is_elsewhere = run.own.worktree is not None and not run.has_landed
+    is_elsewhere = not run.is_in_place and not run.has_landed
     if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
         return
     left = unresolved_paths(workspace, run, pair, only)
@@ -329,6 +329,6 @@ def _save(
 
 def _approved_branch(workspace: Workspace, run: Run, decision: Decision) -> str | None:
     """Return where the commit of an approval is to go that is made once the change has landed."""
-    if run.own.worktree is None or decision.state not in APPROVALS or decision.without_commit:
+    if run.is_in_place or decision.state not in APPROVALS or decision.without_commit:
         return None
     return head(workspace.repo).branch or DETACHED

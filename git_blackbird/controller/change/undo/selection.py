@@ -62,4 +62,4 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
     """Whether anything of a task may be in the user's worktree, by its records."""
     runs = Work.of(state.history(run.task_id)).runs
-    return run.own.worktree is None or any(one.has_changed_worktree for one in runs)
+    return run.is_in_place or any(one.has_changed_worktree for one in runs)

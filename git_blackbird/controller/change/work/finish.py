@@ -139,7 +139,7 @@ def close_run(
         check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
     )
     counts = outcome.status in _GATED and outcome.overtaken_by is None
-    if run.own.worktree is not None and counts:
+    if not run.is_in_place and counts:
         closed = closed.with_own(Own(landing=LandingDue()))
     if verdicts.review or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
@@ -162,7 +162,7 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
         latest = None if history.latest is None else history.latest.id
         if task is None or latest != run.own.resumes or (latest is None and task.status is not Status.TODO):
             return
-        landing = LandingDue() if run.own.worktree is not None else None
+        landing = LandingDue() if not run.is_in_place else None
         counting = Own(superseded=None, terminal_reason=None, landing=landing)
         failed = (history.find(run.id) or run).with_own(counting)
         now = workspace.environment.timestamp()
@@ -287,7 +287,7 @@ def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, 
 
     Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
     """
-    if run.own.worktree is not None:
+    if not run.is_in_place:
         return own_change_in_worktree(workspace, run, pair)
     try:
         return own_change(workspace, run, pair, log_end)
@@ -332,7 +332,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
 def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
     """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
     if (
-        run.own.worktree is not None
+        not run.is_in_place
         or run.own.heads.branch is None
         or run.own.heads.end_branch == run.own.heads.branch
         or not run.own.heads.end_commit
