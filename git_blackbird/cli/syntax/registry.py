@@ -12,7 +12,7 @@ import click
 
 from git_blackbird import __version__, trace
 from git_blackbird.cli.stdio import AppState
-from git_blackbird.errors import ExitCode
+from git_blackbird.errors import ExitCode, UsageError
 
 
 class CommandSpec(click.Command):
@@ -132,6 +132,17 @@ COMMANDS = {
 }
 
 
+_GROUPS = {
+    "Every day": "add edit execute status decide resume show runs undo",
+    "Plan": "init validate deps move rename delete set-status",
+    "Run": "restart retry worktrees",
+    "Decide": "review redo",
+    "Look": "list report tui",
+    "Set up": "agent config hooks demo completion schema deinit",
+    "Elsewhere": "branch restore worker",
+}
+
+
 def load_command(name: str) -> CommandSpec:
     """Import the syntax of a command."""
     module, variable = COMMANDS[name][0].split(":")
@@ -147,9 +158,25 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Import the command that is named."""
+        """Import the command that is named; ``help COMMAND`` is its help."""
+        if args[0] == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [args[1], "--help"]
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from git_blackbird.cli.syntax.common_words import hint_for  # only who mistypes pays for it
+
+            if (hint := hint_for(args)) is not None:
+                raise UsageError(f"there is no command '{args[0]}'", hint=hint)
         name, command, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name in COMMANDS else command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
+        """List the commands in groups."""
+        for title, names in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names.split()])
 
 
 @click.group(

@@ -47,7 +47,7 @@ execute = CommandSpec(
     flag("Only list what would start, in order.", "--dry-run"),
     Option(["--limit"], type=IntRange(min=1), metavar="N", help="Start at most N runs."),
     Option(
-        ["--jobs"],
+        ["-j", "--jobs"],
         type=IntRange(1, 64),
         metavar="N",
         help="Work on N tasks at once, in worktrees of their own.",

@@ -1,6 +1,6 @@
 """Syntax of the commands that set the program up, and take it out again."""
 
-from click import Argument, Choice, IntRange, Option, Path
+from click import Argument, Choice, Context, IntRange, Option, Path, UsageError
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import CommandSpec, flag
@@ -28,8 +28,23 @@ completion = CommandSpec(
     """,
     Argument(["shell"], type=Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish"),
 )
+
+
 # Values that begin with a dash are common here: what no option is, is a value.
-config = CommandSpec(
+class _ConfigSpec(CommandSpec):
+    """``config``, which may also be told to get or to set, as git's."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Drop the verb of `get KEY` and `set KEY VALUE`. Raises click.UsageError."""
+        verb = args[0] if args and args[0] in {"get", "set"} else None
+        words = [arg for arg in args[1:] if not arg.startswith("-")]
+        if verb is not None and len(words) != (1 if verb == "get" else 2):
+            wanted = "KEY" if verb == "get" else "KEY VALUE"
+            raise UsageError(f"config {verb} takes {wanted}", ctx)
+        return super().parse_args(ctx, args if verb is None else args[1:])
+
+
+config = _ConfigSpec(
     "config",
     "config:config",
     """Show every key, or read or write one.
@@ -73,7 +88,7 @@ demo = CommandSpec(
     ),
     flag("Answer everything by itself, and show the commands for it.", "--auto"),
     Option(
-        ["--jobs"],
+        ["-j", "--jobs"],
         type=IntRange(1, 64),
         default=1,
         metavar="N",
