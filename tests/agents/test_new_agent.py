@@ -191,7 +191,7 @@ def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
         ("parrot.voice", "loud"),
         ("parrot.model", "grey"),
     ]
-    assert copy.knows("dict(_terms(workspace, workspace.config))['Agent']") == "parrot, loud"
+    assert copy.knows("dict(_terms(workspace, workspace.config, []))['Agent']") == "parrot, loud"
 
 
 def test_a_variable_of_its_own_chooses_it(copy: Copy) -> None:

@@ -360,7 +360,7 @@ def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending
         '#!/bin/sh\nsed s/say/Say/ "$1" >"$1.new" && mv "$1.new" "$1"\nprintf "editor> "\nread -r _\n'
     )
     path.chmod(0o755)
-    draft = pending / ".git/blackbird/drafts/a.toml"
+    draft = pending / ".git/blackbird/drafts/a.md"
     with Terminal(pending, "edit", "a", environ={"GIT_EDITOR": str(path)}) as terminal:
         terminal.wait_for("editor> ")
         os.kill(terminal.pid, signal.SIGKILL)
@@ -371,7 +371,7 @@ def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending
         assert terminal.end() == 0
     with Terminal(pending, "edit", "a", environ={"GIT_EDITOR": "head -n 1"}) as terminal:
         assert terminal.end() == 0
-        assert "#! This is your earlier text, which was not accepted yet." in terminal.text
+        assert "<!-- ! This is your earlier text, which was not accepted yet." in terminal.text
     done = store_at(pending).plan().tasks[TaskId("a")]
     assert (done.title, "Say I wrote it." in done.prompt) == ("Theirs", True)
     assert [path.name for path in draft.parent.rglob("*") if path.is_file()] == []
@@ -385,7 +385,7 @@ def test_who_edits_at_the_same_time_has_another_form(pending: Path) -> None:
             assert second.end() == 0
             assert "Another draft of it is kept in" in second.plain
             assert "from the editor" not in second.plain
-        assert "from the editor" in (pending / ".git/blackbird/drafts/a.toml").read_text()
+        assert "from the editor" in (pending / ".git/blackbird/drafts/a.md").read_text()
 
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")

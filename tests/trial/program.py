@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from git_blackbird.controller.core.workspace import hold_controller
 from tests import preloaded
+from tests.controller.support import open_at
 from tests.support import git, set_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +51,11 @@ class Trial:
         seen, said = self.run(*args, stdin=stdin, cwd=cwd)
         assert seen == code, said
         return said
+
+    def approve(self, task_id: str, *options: str) -> str:
+        """Approve a change while another call is at work: it is that which would land it."""
+        with hold_controller(open_at(self.repo), "execute"):
+            return self.expect(0, "decide", task_id, "--approve", *options)
 
     def init(self, *args: str) -> None:
         """Make a plan, in a project that does not stop after each task."""

@@ -36,11 +36,11 @@ def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> Non
     git(repo, "add", "blackbird.plan.json")
     commit(repo, {"f": "main\n"})
     subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     said = trial.expect(3, "execute", "a", "--no-input")
     (way,) = set(re.findall(r"`(git [^`]*--abort)`", said))
     subprocess.run(way, shell=True, cwd=repo, check=True)
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a (commit " in trial.expect(0, "execute", "a", "--no-input")
     assert git(repo, "log", "-1", "--name-only", "--format=%s").split() == ["First", "new.txt"]
 

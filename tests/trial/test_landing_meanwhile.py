@@ -20,7 +20,7 @@ def trial(repo: Path) -> Trial:
     trial.command("echo 1 >new")
     trial.expect(3, "execute", "a", "--no-input")
     (repo / "x").write_text("2\n")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     return trial
 
 

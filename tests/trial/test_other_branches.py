@@ -77,7 +77,7 @@ def test_a_later_run_goes_on_from_there(trial: Trial) -> None:
     )
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(3, "restart", "a", "--no-input", "-m", "again")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     trial.expect(0, "execute", "a", "--no-input")
     assert files(trial) == {**MINE, "new": "\n\n"}
 

@@ -95,7 +95,7 @@ def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
     before = git(trial.repo / "vendor/x", "rev-parse", "HEAD")
     trial.command(f"{BUMP}; echo own >own.txt; git add .; {COMMIT}")
     trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert not place(trial).exists()
     landed = files(trial)
@@ -147,7 +147,7 @@ def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> No
     trial.command(f"{BUMP}; echo own >own.txt")
     trial.expect(3, "execute", "--no-input")
     mine = move_mine(trial)
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     why = "a has not landed: vendor/x: you have moved its submodule as well: merge its commit by hand; "
     assert why in trial.expect(3, "execute", "--no-input")
     assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
@@ -155,7 +155,7 @@ def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> No
         trial.repo / "vendor/x", "for-each-ref", "--format=%(objectname)", "refs/blackbird"
     ).splitlines()
     git(trial.repo / "vendor/x", "merge", "-q", "-m", "both", f"{kept}^")
-    trial.expect(0, "decide", "a", "--approve", "--files", "own.txt")
+    trial.approve("a", "--files", "own.txt")
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert not place(trial).exists()
     assert files(trial)[0] == "inner\nagent\n"
@@ -165,7 +165,7 @@ def test_a_commit_on_top_of_a_submodule_that_was_moved_before_a_kill_stays(trial
     trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command(f"{BUMP}; for name in a b c; do echo own >$name; done")
     trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     before, moved = git(trial.repo / "vendor/x", "rev-parse", "HEAD"), 0
     for at in kills(trial.repo, lambda: execute(trial.repo)):
         if git(trial.repo / "vendor/x", "rev-parse", "HEAD") != before:
@@ -186,9 +186,9 @@ def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> N
     trial.expect(3, "execute", "--no-input")
     mine = move_mine(trial)
     (trial.repo / "own.txt").write_text("other\n")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "it conflicts with your worktree in own.txt" in trial.expect(3, "execute", "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert (trial.repo / "own.txt").read_text() == f"{mine}\n"
     assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
@@ -208,11 +208,11 @@ def test_a_session_has_the_submodules_that_its_user_has_by_then(trial: Trial, is
         git(trial.repo, "rm", "-q", "vendor/x")
         git(trial.repo, "commit", "-q", "-m", "less")
     (trial.repo / "own.txt").write_text("other\n")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     trial.expect(3, "execute", "--no-input")
     seen = (place(trial).parent / "seen").read_text().split()
     assert ("more" in seen, "deep" in seen, "x" in seen) == (is_added, is_added, is_added)
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert (trial.repo / "own.txt").read_text() == "both\n"
     assert not place(trial).exists()
@@ -263,7 +263,7 @@ def test_a_repository_that_was_added_keeps_the_worktree(trial: Trial) -> None:
     script = f"git init -q sub; cd sub; echo new >new; git add new; {COMMIT}; cd ..; git add sub"
     said = work(trial, f"echo own >own.txt; {script}", 3)
     assert "a has not landed: sub: it is or was a repository of its own: bring its commit over" in said
-    trial.expect(0, "decide", "a", "--approve", "--files", "own.txt")
+    trial.approve("a", "--files", "own.txt")
     said = trial.expect(0, "execute", "--no-input", "--no-stop")
     why = f"{place(trial)} stays: in sub is a git repository that is nowhere else; "
     assert f"was not removed: {why}commit it there or move it away, {WAY_OUT}\n" in said
@@ -323,6 +323,6 @@ def test_a_worktree_that_was_removed_is_made_again_with_its_submodules(trial: Tr
     trial.expect(0, "decide", "a", "--request-changes", "-m", "again")
     trial.expect(3, "execute", "--no-input")
     assert (place(trial) / "own.txt").read_text() == "inner\nagent\n"
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a" in trial.expect(0, "execute", "--no-input")
     assert files(trial) == ["inner\nagent\n", "deep\nagent\n"]

@@ -42,22 +42,22 @@ def test_who_waits_for_a_person_is_overtaken_and_pays_no_round(trial: Trial) -> 
     trial.configure({"execution.worktrees": "true", "execution.stopAfterEachTask": "true"})
     for task in ("a", "b", "c"):
         trial.expect(3, "execute", task, "--no-input")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     trial.expect(0, "execute", "a", "--no-input")
-    trial.expect(0, "decide", "b", "--approve")
+    trial.approve("b")
     trial.expect(3, "execute", "b", "--no-input")
-    trial.expect(0, "decide", "c", "--approve")
+    trial.approve("c")
     assert (
         "  c  C: to land\n      b lands before: it resolves a conflict in the same files\n"
     ) in trial.expect(0, "status")
     trial.expect(3, "execute", "c", "--no-input")
-    trial.expect(0, "decide", "c", "--approve")
+    trial.approve("c")
     trial.expect(0, "execute", "c", "--no-input")
     for mine in ("", "by(me)\n"):
         text = (trial.repo / "x").read_text()
         (trial.repo / "x").write_text(text.replace("by(c)\n", f"by(c)\n{mine}"))
-        trial.expect(0, "decide", "b", "--approve")
+        trial.approve("b")
         trial.expect(3, "execute", "b", "--no-input")
-    trial.expect(0, "decide", "b", "--approve")
+    trial.approve("b")
     trial.expect(0, "execute", "b", "--no-input")
     assert requests(trial)[:3] == [0, 3, 1]

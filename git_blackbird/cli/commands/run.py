@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import time
@@ -10,11 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 from git_blackbird import trace
-from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext, read_text
 from git_blackbird.cli.render.stops import (
     show_dry_run,
-    show_recorded,
     show_status_change,
     show_stop,
     show_timings,
@@ -22,13 +19,8 @@ from git_blackbird.cli.render.stops import (
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.cluster import join_cluster
-from git_blackbird.controller.change.decide.checkpoint import find_pending
-from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
-from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task
-from git_blackbird.controller.change.undo.selection import has_anything_to_undo
-from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
@@ -43,15 +35,9 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_answer_options
-from git_blackbird.messages.patch.comments import request_with
-from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
-from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Timings
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -119,13 +105,6 @@ def read_message(message: str | None, file: str | None) -> str | None:
     return read_text(file)
 
 
-_DECISIONS = {
-    "approve": DecisionState.APPROVED_CONTINUE,
-    "request_changes": DecisionState.CHANGES_REQUESTED,
-    "reject": DecisionState.REJECTED,
-}
-
-
 def execute(
     call: CommandContext,
     task_ids: tuple[str, ...],
@@ -174,7 +153,7 @@ def resume(
     flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews, "cluster.address": cluster}
     workspace = open_with_flags(call, flags)
     if not below:
-        _take_over(call, workspace, task_id)
+        take_over(call, workspace, task_id)
     if below:
         return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
     if in_editor:
@@ -212,83 +191,11 @@ def retry(call: CommandContext, task_id: str) -> ExitCode:
     return ExitCode.OK
 
 
-def decide(
-    call: CommandContext,
-    /,
-    task_id: str,
-    *,
-    any_branch: bool,
-    undo: bool,
-    no_commit: bool,
-    only: tuple[str, ...],
-    run_id: str | None,
-    message: str | None,
-    message_file: str | None,
-    in_editor: bool,
-    **decisions: bool,
-) -> ExitCode:
-    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
-    states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
-    if len(states) != 1:
-        what = "no decision given" if not states else "more than one decision given"
-        raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
-    if options.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
-        raise UsageError(f"{'-e' if in_editor else '-m'} goes with --request-changes")
-    if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
-        raise UsageError("--any-branch goes with --approve")
-    if only and states[0] is not DecisionState.APPROVED_CONTINUE:
-        raise UsageError("--files goes with --approve")
-    if no_commit and states[0] is not DecisionState.APPROVED_CONTINUE:
-        raise UsageError("--no-commit goes with --approve")
-    if undo and states[0] is not DecisionState.REJECTED:
-        raise UsageError("--undo goes with --reject")
-    workspace = call.workspace
-    workspace.require_settings()
-    _take_over(call, workspace, task_id)
-    run = None if run_id is None else RunId(run_id)
-    words, comments = options.words, tuple[ReviewComment, ...]()
-    if in_editor:
-        edited = _edited(call, task_id, run)
-        words, comments = request_with(edited.text, edited.comments, ()), edited.comments
-    decision = Decision(
-        states[0],
-        words,
-        comments=comments,
-        branch_confirmed=any_branch,
-        only=tuple(_below_top(workspace, path) for path in only),
-        undoes=undo,
-        without_commit=no_commit,
-    )
-    recorded = record_decision(workspace, task_id, decision, run)
-    if not undo:
-        return show_recorded(call, recorded)
-    call.print(f"Rejected {task_id}.")
-    if not has_anything_to_undo(recorded.state, recorded.run):
-        call.print("nothing of it is in your worktree")
-        call.data("events:DecideOutput", recorded)
-        return ExitCode.OK
-    return show_undo(call, undo_task(workspace, task_id))
-
-
-def _take_over(call: CommandContext, workspace: Workspace, task_id: str) -> None:
+def take_over(call: CommandContext, workspace: Workspace, task_id: str) -> None:
     """Take over what waits for a person who names the task, and say so."""
     run = take_over_waiting(workspace, task_id)
     if run is not None:
         call.print_err(f"{task_id}: run {run.id} is from elsewhere, and taken over")
-
-
-def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:
-    """Have a change request written in the editor, and say what was understood."""
-    workspace = call.workspace
-    state = workspace.plan_state()
-    require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
-    edited = edit_request(workspace, task_id, run)
-    call.print(f"Understood: {edited.words}.")
-    return edited
-
-
-def _below_top(workspace: Workspace, path: str) -> str:
-    return os.path.relpath(workspace.environment.cwd / path, workspace.repo.top)
 
 
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None]) -> Workspace:

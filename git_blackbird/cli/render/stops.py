@@ -12,7 +12,6 @@ from git_blackbird.messages.display.format import moved_lines, render_reset, und
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Phase, Timings
@@ -85,10 +84,7 @@ def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
 def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
-        then = _THEN.get(recorded.decided.state, "")
-        if stage_of(recorded.run) is Stage.LANDING:
-            then = "; `git blackbird execute` lands it"
-        call.print(render_decided(recorded.decided) + then)
+        call.print(render_decided(recorded.decided) + _THEN.get(recorded.decided.state, ""))
     for text in recorded.remarks:
         call.print(f"  {text}")
     for text in recorded.warnings:

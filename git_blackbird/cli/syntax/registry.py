@@ -100,7 +100,7 @@ COMMANDS = {
     "branch": ("run:branch", "Commit the change of a task on a new branch."),
     "completion": ("setup:completion", "Print the completion script of a shell."),
     "config": ("setup:config", "Show every key, or read or write one."),
-    "decide": ("run:decide", "Record a decision on a task's run."),
+    "decide": ("run:decide", "Decide on what waits for a decision."),
     "deinit": ("setup:deinit", "Remove git-blackbird from a repository."),
     "delete": ("plan:delete", "Remove a task from the plan."),
     "demo": ("setup:demo", "Try everything in a new repository."),

@@ -111,15 +111,18 @@ retry = CommandSpec(
 )
 decide = CommandSpec(
     "decide",
-    "run:decide",
-    """Record a decision on a task's run, from anywhere.
+    "decide:decide",
+    """Decide on the changes of tasks, from anywhere.
 
-    An execute that is waiting for the decision continues at once; otherwise the next one acts on it.
+    Without an option it asks for each decision that waits, oldest first, or for those on TASKs. What is
+    approved lands at once, and no agent is started: requests are sent by the next execute or resume. An
+    execute that is waiting for the decision continues with it.
     """,
-    _TASK,
+    Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
+    flag("Ask for the next decision alone.", "--next", "only_next"),
     flag("Accept the change.", "--approve"),
-    flag("Send the text of -m, -F or -e to the session.", "--request-changes"),
-    flag("Fail the task; files stay as they are.", "--reject"),
+    flag("Send the text of -m, -F or the editor to the session.", "--request-changes"),
+    flag("Fail the task, for the reason of -m; files stay.", "--reject"),
     flag("With --reject: take the change back, as `git blackbird undo` does.", "--undo"),
     flag("With --approve: make no commit, whatever execution.commit says.", "--no-commit"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),

@@ -243,6 +243,16 @@ class BaseUI:
         return None
 
 
+class SilentUI(BaseUI):
+    """Show nothing, and ask nobody."""
+
+    def __init__(self) -> None:
+        super().__init__(wants_output=False)
+
+    def show(self, event: Event) -> None:
+        """Ignore what happens."""
+
+
 class AskingUI(BaseUI):
     """Ask a person for a decision, in steps that a subclass puts on its screen."""
 

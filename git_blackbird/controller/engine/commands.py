@@ -1,11 +1,13 @@
 """Prepare the loop for execute, resume, restart and ``review run``; dismiss a review."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.decide.record import record_decision, require_requestable
+from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.review.review import reopen_reviews, require_change
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.instructions import (
@@ -42,8 +44,14 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.next_steps import answer_options, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import resume_command
-from git_blackbird.model.rules.next_action import AskQuestions, CallScope
+from git_blackbird.model.rules.attention import PendingDecision, resume_command
+from git_blackbird.model.rules.next_action import (
+    AskQuestions,
+    CallScope,
+    Idle,
+    ParentReviewRequired,
+    next_action,
+)
 from git_blackbird.model.rules.reviews import (
     allows_done,
     current_review,
@@ -56,6 +64,7 @@ from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
+from git_blackbird.model.views.stop import Stop, StopReason
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,34 @@ def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str
 
     only = frozenset(map(TaskId, task_ids)) or None
     return Loop(workspace, ui, CallScope(only=only, starts_left=limit), check)
+
+
+def decide_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], *, only_next: bool) -> Loop:
+    """Prepare to ask for the decisions on these tasks, or on all, and to land what is approved."""
+    return Loop(workspace, ui, _scope_of_decisions(workspace, task_ids, only_next=only_next))
+
+
+def _scope_of_decisions(workspace: Workspace, task_ids: Sequence[str], *, only_next: bool) -> CallScope:
+    plan = workspace.store.plan()
+    only = frozenset(find_task(plan, task_id).id for task_id in task_ids) or None
+    return CallScope(only=only, starts_left=0, starts_agents=False, decisions_left=1 if only_next else None)
+
+
+async def decide_beside(
+    workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], *, only_next: bool
+) -> Stop:
+    """Ask for decisions while another call is at work, which acts on them."""
+    call = Call(workspace, ui, _scope_of_decisions(workspace, task_ids, only_next=only_next))
+    while True:
+        state = workspace.plan_state()
+        action = next_action(state, call.scope)
+        while not isinstance(action, PendingDecision | Idle | ParentReviewRequired):
+            call.scope = replace(call.scope, busy=call.scope.busy | {action.task.id})
+            action = next_action(state, call.scope)
+        if not isinstance(action, PendingDecision):
+            return Stop(StopReason.COMPLETED, "no decision waits")
+        if (stop := await decide(call, action, state)) is not None:
+            return stop
 
 
 def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest) -> Loop:
@@ -120,7 +157,7 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
     asked = frozenset(
         run.id for task, run in state.latest_runs if task.id in owing and run.status is RunStatus.WAITING_USER
     )
-    scope = CallScope(only=owing, starts_left=0, carries=owing, asked=asked, widens=True)
+    scope = CallScope(only=owing, starts_left=0, carries=owing, asked=asked)
     return Loop(workspace, ui, scope)
 
 
@@ -144,7 +181,7 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
 
 
 def _scope_of(task_id: str) -> CallScope:
-    return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
+    return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0)
 
 
 def _resume(
@@ -278,7 +315,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         return state
 
     task_id = TaskId(asked)
-    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
+    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id)
     return Loop(workspace, ui, scope, check)
 
 

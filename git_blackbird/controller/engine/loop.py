@@ -48,11 +48,12 @@ from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.journal import Journal
+from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingDecision, pending_items, stuck_tasks
+from git_blackbird.model.rules.attention import PendingDecision, pending_decisions, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -166,7 +167,8 @@ class Loop:
         """Report the end of the call, and return its stop as it is shown."""
         workspace, call = self._workspace, self._call
         state = workspace.plan_state()
-        notify_waiting(workspace, call.ui, state, call.scope, stop)
+        if call.scope.starts_agents:
+            notify_waiting(workspace, call.ui, state, call.scope, stop)
         stop = stop.with_options(workspace.call_options)
         call.ui.end(stop, state)
         return stop
@@ -196,7 +198,8 @@ class Loop:
         call = self._call
         sweep_scratch_dirs(self._workspace.paths)
         await run_in_thread(lambda: remove_landed(self._workspace))
-        require_reviewers(self._workspace, state, call.scope)
+        if call.scope.starts_agents:
+            require_reviewers(self._workspace, state, call.scope)
         while (half := self._half_written(state)) is not None:
             stop = await perform(call, *half)
             scanned = None if stop is not None else await self._scan(call.scope)
@@ -252,7 +255,7 @@ class Loop:
         scope = replace(scope, busy=scope.busy | starts.held)
         if starts.stopped:
             stopped = tasks_of_agents(self._workspace, state.plan, starts.stopped)
-            scope = replace(scope, busy=scope.busy | stopped)
+            scope = replace(scope, elsewhere=scope.elsewhere | stopped)
         action, state = first = self._confirmed_action(state, scope)
         while isinstance(action, LandChange) and next_to_land(self._workspace, state, action.run) is not None:
             scope = replace(scope, busy=scope.busy | {action.task.id})
@@ -330,6 +333,8 @@ async def perform(call: Call, action: NextAction, state: PlanState) -> Stop | No
 def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
     """Return the stop of a call with nothing left to do, with what is blocked."""
     tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
+    if not call.scope.starts_agents:
+        return _decided_stop(state, call.scope)
     touched = sorted(call.touched & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
     if stop is None and call.not_set_up:
@@ -342,6 +347,13 @@ def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
         next_steps = tuple(_next_steps(call.scope, state))
         stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
     return replace(stop, blocked=action.blocked)
+
+
+def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
+    """Return the stop of a call that only decides and lands."""
+    due = sum(scope.covers(decision.task.id) for decision in pending_decisions(state))
+    text = f"{counted(due, 'decision')} left" if due else "no decision waits"
+    return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
 
 
 def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:

@@ -156,7 +156,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     save_finished_run(workspace, ui, closed)
     if place is not None:
         stop_tracking(place)
-    is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.widens)
+    is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.is_resume)
     counts = not run.is_superseded and not is_continued
     hint = task_command("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if not run.is_superseded else "no longer counts"

@@ -142,7 +142,8 @@ class Scheduler:
         # A new start would begin with half of a change.
         may_begin = self._has_room(frozenset({_AGENT}))
         if doubted := self._doubted_at_work:
-            waiting |= tasks_of_agents(self._call.workspace, state.plan, doubted)
+            held = tasks_of_agents(self._call.workspace, state.plan, doubted)
+            scope = replace(scope, elsewhere=scope.elsewhere | held)
         if pending >= most or state.begun or not may_begin:
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))

@@ -43,10 +43,11 @@ class CallScope:
     ``only``: the tasks it may touch, None for a plain execute. ``asked``: runs whose questions this call
     asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
-    for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
-    ``elsewhere``: tasks that it does not start, since they have begun in another worktree. ``busy``: tasks
-    and parents that are at work at this moment, or that it leaves alone. ``keeps_turns``: something goes on
-    that may end with the landing for which others wait.
+    for each try. ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
+    their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
+    leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
+    Without ``starts_agents`` it only decides and lands; ``decisions_left`` are those that it still asks for,
+    None without a limit.
     """
 
     only: frozenset[TaskId] | None = None
@@ -56,16 +57,16 @@ class CallScope:
     review: TaskId | None = None
     is_reviewed: bool = False
     tried: tuple[TaskId, ...] = ()
-    widens: bool = False
     elsewhere: frozenset[TaskId] = frozenset()
     busy: frozenset[TaskId] = frozenset()
     keeps_turns: bool = False
+    starts_agents: bool = True
+    decisions_left: int | None = None
 
-    def widened(self) -> "CallScope":
-        """Return the scope after *approve and continue*."""
-        if not self.widens:
-            return self
-        return CallScope(asked=self.asked, carries=self.carries, tried=self.tried, elsewhere=self.elsewhere)
+    @property
+    def is_resume(self) -> bool:
+        """Whether it goes on with the tasks that it names, and starts no other."""
+        return self.only is not None and self.starts_left == 0
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
@@ -180,6 +181,8 @@ NextAction = (
 
 def next_action(state: PlanState, call: CallScope) -> NextAction:
     """Return the next action of this call."""
+    if not call.starts_agents:
+        return next(_without_agents(state, call), None) or Idle(blocked_tasks(state))
     return next(_owed(state, call), None) or _parent_review_or_start(state, call)
 
 
@@ -193,6 +196,14 @@ def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
     yield from _questions(state, call)
     yield from _feedback(state, call)
+
+
+def _without_agents(state: PlanState, call: CallScope) -> Iterator[NextAction]:
+    """Yield what can be done without an agent: completing, landing, deciding."""
+    yield from _half_written(state, call)
+    yield from _landings(state, call)
+    if call.decisions_left != 0:
+        yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
 
 
 def _due(state: PlanState, call: CallScope, what: Due) -> Iterator[tuple[Task, Run]]:

@@ -176,12 +176,15 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
     with Terminal(repo, "resume", "guide-usage") as terminal:
         terminal.wait_for_list()
         terminal.type("1", ENTER)
+        assert terminal.end() == 0
+        assert "next step: git blackbird execute\n" in terminal.text
+    with Terminal(repo, "execute") as terminal:
         terminal.wait_for("Run status: failed")
-        terminal.wait_for_list(times=2)
+        terminal.wait_for_list()
         terminal.type("3", ENTER)
         terminal.wait_for("Ctrl+S sends")
         terminal.type("Try again.", CTRL_S)
-        for times in (3, 4):
+        for times in (2, 3):
             terminal.wait_for_list(times=times)
             terminal.type("1", ENTER)
         code = terminal.end()

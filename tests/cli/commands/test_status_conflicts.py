@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from git_blackbird.controller.core.workspace import hold_controller
 from tests.cli.ui.test_plain_and_json import run
-from tests.controller.support import agree_to_agent, configure, leaf, put_plan
+from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
 from tests.support import commit, write
 from tests.tui.driver import started
 
@@ -60,8 +61,8 @@ def test_what_sessions_left_unresolved_is_named_and_what_becomes_of_each_decisio
     write(repo, {"a.txt": "mine\n", "b.txt": "mine\n"})
     for _ in range(2):
         for task_id in "ab":
-            decided = run(repo, "decide", task_id, "--approve").stdout
-            assert decided == f"approved {task_id}; `git blackbird execute` lands it\n"
+            with hold_controller(open_at(repo), "execute"):
+                assert run(repo, "decide", task_id, "--approve").stdout == f"approved {task_id}\n"
         ended = run(repo, "execute", "--jobs", "1", "--no-input").stdout
         assert ended.endswith("""decisions are due on a, b
 next step: git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject

@@ -87,7 +87,7 @@ def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_fo
     assert (place / "hand.txt").read_text() == "hand\n"
     git(trial.repo, "worktree", "move", str(place), str(moved))
     (moved / "late.txt").write_text("late\n")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert "landed a" in trial.expect(3, "execute", "--no-input")
     assert (trial.repo / "hand.txt").read_text() + (trial.repo / "late.txt").read_text() == "hand\nlate\n"
     assert not moved.exists()

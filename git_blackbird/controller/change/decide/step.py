@@ -8,11 +8,11 @@ from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 from git_blackbird.controller.change.review.review import reopen_reviews
+from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
 from git_blackbird.controller.change.undo.undo import begin_undo
 from git_blackbird.controller.change.work.instructions import Restart
 from git_blackbird.controller.change.work.step import restart_task
-from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
@@ -26,6 +26,7 @@ from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.work import Work
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
@@ -41,6 +42,8 @@ async def decide(call: Call, action: PendingDecision, state: PlanState) -> Stop 
     """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
     workspace, task, run = call.workspace, action.task, action.run
     reply = None
+    if call.scope.decisions_left is not None:
+        call.scope = replace(call.scope, decisions_left=call.scope.decisions_left - 1)
     with trace.measured(Phase.DECISION, task.id):
         checkpoint = await call.interruptible(
             run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
@@ -51,23 +54,35 @@ async def decide(call: Call, action: PendingDecision, state: PlanState) -> Stop 
     match reply:
         case Decision():
             return await _record(call, state, run, reply)
-        case Retry():
-            return await restart_task(call, Restart(task, None), state)
-        case RerunReviews():
-            reopen_reviews(workspace, task)
-            # Asked for by hand, it is done whatever the configuration says.
-            call.scope = replace(call.scope, review=task.id, is_reviewed=True)
-            return None
+        case Retry() | RerunReviews():
+            return await _do_again(call, state, task, reply)
         case Run():
             # Another command has changed the record.
             state = workspace.plan_state()
             if (event := _changed_elsewhere(state, reply)) is not None:
                 call.ui.notify(event)
-            return _after_decision(call, reply, state)
+            return _stop_after(call, state, reply)
         case None if not call.is_interrupted:
             return _undecided_stop(call, state, run)
         case Unanswered() | None:
             return _left_open_stop(run)
+
+
+async def _do_again(call: Call, state: PlanState, task: Task, reply: Retry | RerunReviews) -> Stop | None:
+    """Retry a task, or have its change reviewed again; where no agent is to be started, prepare that."""
+    if isinstance(reply, Retry):
+        if call.scope.starts_agents:
+            return await restart_task(call, Restart(task, None), state)
+        reset_task(call.workspace, task.id)
+        inform(call.ui, f"{task.id} is todo again", task.id, EXECUTE)
+        return None
+    reopen_reviews(call.workspace, task)
+    if call.scope.starts_agents:
+        # Asked for by hand, it is done whatever the configuration says.
+        call.scope = replace(call.scope, review=task.id, is_reviewed=True)
+    else:
+        inform(call.ui, f"the change of {task.id} is to be reviewed again", task.id, EXECUTE)
+    return None
 
 
 def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
@@ -115,19 +130,13 @@ async def _record(call: Call, state: PlanState, run: Run, decision: Decision) ->
         await finish_in_thread(lambda: begin_undo(workspace, run.task_id), call.force_stop)
         call.taking_back.add(run.task_id)
         return None
-    return _after_decision(call, result.run, result.state)
+    return _stop_after(call, result.state, result.run)
 
 
-def _after_decision(call: Call, run: Run, state: PlanState) -> Stop | None:
-    stop = _stop_after(state, run)
-    if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
-        call.scope = call.scope.widened()
-        require_reviewers(call.workspace, state, call.scope)
-    return stop
-
-
-def _stop_after(state: PlanState, run: Run) -> Stop | None:
+def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
     if run.decision_state is DecisionState.REJECTED and not run.is_superseded:
+        if not call.scope.starts_agents:
+            return None
         return rejected_stop(run.task_id)
     if run.decision_state is DecisionState.APPROVED_QUIT:
         is_over = isinstance(next_action(state, CallScope()), Idle)

@@ -32,4 +32,4 @@ async def finish_undo(call: Call, action: FinishUndo) -> Stop | None:
             hint=f"{task_command(again, task_id)}    # completes it, once nothing is in the way\n"
             f"{task_command(back, task_id)}    # turns it round",
         )
-    return None if was_interrupted else rejected_stop(task_id)
+    return None if was_interrupted or not call.scope.starts_agents else rejected_stop(task_id)

@@ -335,16 +335,16 @@ def stopping(repo: Path) -> Path:
     return repo
 
 
-def test_approve_and_continue_goes_on_after_resume(stopping: Path) -> None:
+def test_approve_and_continue_after_resume_starts_no_other(stopping: Path) -> None:
     person = Person([APPROVE, APPROVE])
     stop = resume(stopping, "a", person, "louder")
-    assert (stop.text, started(person)) == ("every task is done", [("a", True), ("b", False)])
+    assert (stop.text, started(person)) == ("this call is done; 1 task is ready", [("a", True)])
 
 
-def test_approve_and_continue_goes_on_after_restart(stopping: Path) -> None:
+def test_approve_and_continue_after_restart_starts_no_other(stopping: Path) -> None:
     person = Person([APPROVE, APPROVE])
     stop = restart(stopping, "a", person)
-    assert (stop.text, started(person)) == ("every task is done", [("a", False), ("b", False)])
+    assert (stop.text, started(person)) == ("this call is done; 1 task is ready", [("a", False)])
 
 
 def test_approve_and_continue_of_a_named_task_starts_no_other(stopping: Path) -> None:

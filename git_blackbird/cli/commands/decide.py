@@ -1,0 +1,181 @@
+"""Decide on the changes of tasks: asked for one after the other, or by options for many at once."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from git_blackbird.cli.commands.run import MessageOptions, build_ui, loop_runner, take_over
+from git_blackbird.cli.commands.undo import show_undo
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_recorded, show_stop
+from git_blackbird.cli.ui.base import SilentUI
+from git_blackbird.cluster import join_cluster
+from git_blackbird.controller.change.decide.checkpoint import find_pending
+from git_blackbird.controller.change.decide.edited_request import edit_request
+from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
+from git_blackbird.controller.change.undo.selection import has_anything_to_undo
+from git_blackbird.controller.change.undo.undo import undo_task
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
+from git_blackbird.errors import ExitCode, LockedError, UsageError
+from git_blackbird.messages.forms.review_form import ReviewForm
+from git_blackbird.messages.patch.comments import request_with
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.change.stages import Due, due_of
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.views.stop import StopReason
+
+_ONE_OF = "one of --approve, --request-changes -m TEXT, --reject"
+_DECISIONS = {
+    "approve": DecisionState.APPROVED_CONTINUE,
+    "request_changes": DecisionState.CHANGES_REQUESTED,
+    "reject": DecisionState.REJECTED,
+}
+_OPTION = {state: name.replace("_", "-") for name, state in _DECISIONS.items()}
+
+
+def decide(
+    call: CommandContext,
+    /,
+    task_ids: tuple[str, ...],
+    *,
+    only_next: bool,
+    any_branch: bool,
+    undo: bool,
+    no_commit: bool,
+    only: tuple[str, ...],
+    run_id: str | None,
+    message: str | None,
+    message_file: str | None,
+    in_editor: bool,
+    **decisions: bool,
+) -> ExitCode:
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
+    states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
+    goes_with = (
+        (any_branch, "--any-branch", DecisionState.APPROVED_CONTINUE),
+        (bool(only), "--files", DecisionState.APPROVED_CONTINUE),
+        (no_commit, "--no-commit", DecisionState.APPROVED_CONTINUE),
+        (undo, "--undo", DecisionState.REJECTED),
+        (in_editor, "-e", DecisionState.CHANGES_REQUESTED),
+    )
+    if len(states) > 1:
+        raise UsageError("more than one decision given", hint=_ONE_OF)
+    if not states:
+        given = any(is_given for is_given, _, _ in goes_with) or options.is_given or run_id is not None
+        return _ask(call, task_ids, only_next=only_next, is_given=given)
+    (state,) = states
+    for is_given, option, its_state in goes_with:
+        if is_given and state is not its_state:
+            raise UsageError(f"{option} goes with --{_OPTION[its_state]}")
+    if options.is_given and state is DecisionState.APPROVED_CONTINUE:
+        raise UsageError("-m goes with --request-changes and --reject")
+    if only_next or not task_ids:
+        raise UsageError(
+            "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
+        )
+    if len(task_ids) > 1 and (run_id is not None or only or call.as_json):
+        raise UsageError("--run, --files and --json go with one task")
+    workspace = call.workspace
+    workspace.require_settings()
+    chosen = Decision(
+        state,
+        options.words,
+        branch_confirmed=any_branch,
+        only=tuple(_below_top(workspace, path) for path in only),
+        undoes=undo,
+        without_commit=no_commit,
+    )
+    run = None if run_id is None else RunId(run_id)
+    writes = in_editor or (not call.no_input and sys.stdin.isatty())
+    is_open = writes and state is DecisionState.CHANGES_REQUESTED and options.words is None
+    return _record(call, task_ids, chosen, run, in_editor=is_open)
+
+
+def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is_given: bool) -> ExitCode:
+    """Ask for the decisions that wait, oldest first, and land what is approved; start no agent."""
+    if is_given or call.no_input or call.as_json or not sys.stdin.isatty():
+        raise UsageError("no decision given", hint=_ONE_OF)
+    workspace = call.workspace
+    workspace.require_settings()
+    for task_id in task_ids:
+        take_over(call, workspace, task_id)
+    with build_ui(call, workspace, stream=False) as ui:
+        loop = decide_loop(workspace, ui, task_ids, only_next=only_next)
+        try:
+            with loop_runner(workspace, call.command, loop) as runner:
+                stop = runner.run(loop.run(join_cluster))
+        except LockedError as error:
+            call.print(f"{error.message}; it lands what you approve")
+            stop = asyncio.run(decide_beside(workspace, ui, task_ids, only_next=only_next))
+    return show_stop(call, stop, ui.shown_reviews)
+
+
+def _record(
+    call: CommandContext,
+    task_ids: tuple[str, ...],
+    chosen: Decision,
+    run_id: RunId | None,
+    *,
+    in_editor: bool,
+) -> ExitCode:
+    """Record one decision on each task, and land what was approved."""
+    workspace, results = call.workspace, list[DecisionResult]()
+    for task_id in task_ids:
+        take_over(call, workspace, task_id)
+        decision = _written(call, task_id, run_id, chosen) if in_editor else chosen
+        results.append(record_decision(workspace, task_id, decision, run_id))
+        if chosen.undoes:
+            call.print(f"Rejected {task_id}.")
+            if has_anything_to_undo(results[-1].state, results[-1].run):
+                return show_undo(call, undo_task(workspace, task_id))
+            call.print("nothing of it is in your worktree")
+            call.data("events:DecideOutput", results[-1])
+        else:
+            show_recorded(call, results[-1])
+    _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
+    return ExitCode.OK
+
+
+def _written(call: CommandContext, task_id: str, run_id: RunId | None, chosen: Decision) -> Decision:
+    """Return a change request with the text, and the comments, that a person writes in the editor."""
+    edited = _edited(call, task_id, run_id)
+    comments: tuple[ReviewComment, ...] = edited.comments
+    return replace(chosen, feedback=request_with(edited.text, comments, ()), comments=comments)
+
+
+def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> None:
+    """Land approved changes if no other call is at work, which would do it; no agent is started."""
+    if not task_ids:
+        return
+    workspace = call.workspace
+    with build_ui(replace(call, no_input=True, as_json=False), workspace, stream=False) as ui:
+        shown: UserInterface = SilentUI() if call.as_json else ui
+        loop = decide_loop(workspace, shown, task_ids, only_next=False)
+        try:
+            with loop_runner(workspace, call.command, loop) as runner:
+                stop = runner.run(loop.run(join_cluster))
+        except LockedError as error:
+            call.print_err(f"{error.message}; it lands what you approved")
+            return
+    if stop.reason is not StopReason.COMPLETED and not call.as_json:
+        show_stop(call, stop, ui.shown_reviews)
+
+
+def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:
+    """Have a change request written in the editor, and say what was understood."""
+    workspace = call.workspace
+    state = workspace.plan_state()
+    require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
+    edited = edit_request(workspace, task_id, run)
+    call.print(f"Understood: {edited.words}.")
+    return edited
+
+
+def _below_top(workspace: Workspace, path: str) -> str:
+    return os.path.relpath(workspace.environment.cwd / path, workspace.repo.top)

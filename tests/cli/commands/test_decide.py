@@ -1,0 +1,100 @@
+"""``decide`` asks for what waits, records for many at once, lands what is approved, and starts no agent."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.core.workspace import hold_controller
+from tests.cli.terminal import ENTER, Terminal
+from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
+from tests.support import commit
+from tests.trial.program import Trial
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n"})
+    script = 'cat >/dev/null; echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt; echo >>"$STARTS"'
+    script = script.replace("$STARTS", str(repo.parent / "starts"))
+    configure(repo, agent="command", command__run=script, execution__jobs="1", execution__worktrees="true")
+    agree_to_agent(repo)
+    put_plan(repo, leaf("a"), leaf("b"), leaf("c"), leaf("later", deps=("a",)))
+    trial = Trial(repo)
+    trial.expect(3, "execute", "--no-input", "--stop-after-each", "--jobs", "2")
+    return trial
+
+
+def starts(trial: Trial) -> int:
+    return (trial.repo.parent / "starts").read_text().count("\n")
+
+
+def test_what_is_approved_lands_in_the_same_call(trial: Trial) -> None:
+    said = trial.expect(0, "decide", "a", "b", "--approve")
+    assert said == "approved a\napproved b\nlanded a\nlanded b\n"
+    assert trial.statuses() == {"a": "done", "b": "done", "c": "waiting_user", "later": "todo"}
+    assert (trial.repo / "a.txt").read_text() == "a\n"
+    assert starts(trial) == 3
+    envelope = json.loads(trial.expect(0, "decide", "c", "--approve", "--json"))
+    assert (envelope["data"]["task"], trial.statuses()["c"]) == ("c", "done")
+
+
+def test_another_call_at_work_lands_it(trial: Trial) -> None:
+    with hold_controller(open_at(trial.repo), "execute"):
+        said = trial.expect(0, "decide", "a", "--approve")
+    assert said.startswith("approved a\n")
+    assert "; it lands what you approve" in said
+    assert trial.statuses()["a"] == "in_progress"
+
+
+def test_a_conflict_is_a_request_for_the_next_execute(trial: Trial) -> None:
+    (trial.repo / "a.txt").write_text("mine\n")
+    said = trial.expect(0, "decide", "a", "--approve")
+    assert "a goes back to its agent" in said
+    assert starts(trial) == 3
+
+
+def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
+    trial.expect(0, "decide", "a", "b", "--reject", "-m", "Not that way.")
+    assert [trial.records(one)[-1]["decision_feedback"] for one in "ab"] == ["Not that way."] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ((), "no decision given"),
+        (("--approve",), "name the tasks to decide on"),
+        (("a", "--approve", "--reject"), "more than one decision given"),
+        (("a", "b", "--approve", "--files", "a.txt"), "--run, --files and --json go with one task"),
+        (("a", "--approve", "-m", "x"), "-m goes with --request-changes and --reject"),
+        (("a", "--undo"), "no decision given"),
+    ],
+)
+def test_what_does_not_go_together(trial: Trial, options: tuple[str, ...], fault: str) -> None:
+    assert f"error: {fault}\n" in trial.expect(2, "decide", *options)
+
+
+def test_on_a_terminal_it_asks_for_each_that_waits(trial: Trial) -> None:
+    with Terminal(trial.repo, "decide") as terminal:
+        for times, key in ((1, "1"), (2, "4"), (3, "1")):
+            terminal.wait_for_list(times=times)
+            terminal.type(key, ENTER)
+        assert terminal.end() == 0
+        assert "no decision waits" in terminal.plain
+    assert sorted(trial.statuses().values()) == ["done", "done", "failed", "todo"]
+    assert starts(trial) == 3
+
+
+def test_the_next_one_alone_and_beside_another_call(trial: Trial) -> None:
+    with Terminal(trial.repo, "decide", "--next") as terminal:
+        terminal.wait_for_list()
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+        assert "2 decisions left" in terminal.plain
+    with hold_controller(open_at(trial.repo), "execute"), Terminal(trial.repo, "decide") as terminal:
+        terminal.wait_for_list()
+        terminal.type("1", ENTER)
+        terminal.wait_for_list(times=2)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+    assert sorted(trial.statuses().values()) == ["done", "in_progress", "in_progress", "todo"]
