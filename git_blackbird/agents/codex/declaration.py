@@ -20,6 +20,7 @@ class CodexConfig(Section):
 DECLARATION = Declaration(
     "CodexAgent",
     CodexConfig,
+    attach=("codex", "resume"),
     # Not those of its user, such as CODEX_HOME.
     session_variables=(
         "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",

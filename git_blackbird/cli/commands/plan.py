@@ -55,7 +55,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
     if config is not None:
         call.print(f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)")
     if made:
-        call.print("next: git blackbird add --title TEXT --prompt TEXT")
+        call.print("next: git blackbird add    # opens a page of tasks in your editor")
     result = None
     if hooks is not False:
         from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # often not wanted

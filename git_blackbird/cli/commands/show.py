@@ -11,6 +11,7 @@ from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.attach import attach_command
 from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
@@ -98,6 +99,9 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call), are_styled=True)
+    run = view.history.latest
+    opens = None if run is None else attach_command(call.workspace, run)
+    yield from render_section("its session, by hand", () if opens is None else [opens])
     foreign = view.history.beside.foreign[::-1][:_MAX_RUNS]
     table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
     yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)], are_styled=True)

@@ -1,8 +1,9 @@
 """The commands status, list and tui. The first two load no asyncio or pygit2."""
 
 import gc
+import sys
 
-from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
+from git_blackbird.cli.output import CommandContext, confirm, ignore_broken_pipe
 from git_blackbird.cli.render.status import conflict_lines, status_lines
 from git_blackbird.cli.render.tables import label_cell, render_table
 from git_blackbird.cli.stdio import is_capable_terminal
@@ -51,6 +52,7 @@ def tui(call: CommandContext) -> ExitCode:
         from git_blackbird.controller.queries.watcher import WorktreeWatcher  # readers need it not
 
         # What is wrong with the repository or the plan is said before the screen is taken.
+        _offer_plan(call)
         watch = WorktreeWatcher(call.environment)
         watch.plan()
         from git_blackbird.tui.app import BlackbirdApp  # only who opens it pays for it
@@ -65,6 +67,17 @@ def tui(call: CommandContext) -> ExitCode:
     if app.fault is not None:
         raise app.fault
     return ExitCode(app.return_code or 0)
+
+
+def _offer_plan(call: CommandContext) -> None:
+    """Offer to make a plan where there is none."""
+    workspace = call.workspace
+    if workspace.store.plan_bytes() is not None or not call.can_confirm(sys.stdout):
+        return
+    from git_blackbird.cli.commands.plan import init  # only who has no plan needs it
+
+    if confirm("there is no plan here yet: make one, as `git blackbird init` does?", default=True):
+        init(call, hooks=None)
 
 
 def list_command(
@@ -96,6 +109,8 @@ def list_command(
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     fields = [("  " * depth + task.id, label_cell(word), _title(task)) for depth, task, word in listed]
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
+    if plan.tasks and which is None and status_name is None:
+        empty = "no task is open: all are done or skipped; --all lists them"
     call.lines(render_table(fields, call.columns) or [empty])
     call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
     call.data("plan:ListOutput", listed)

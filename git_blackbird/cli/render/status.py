@@ -49,7 +49,7 @@ _MORE = {
 }
 BAR_WIDTH = 60
 MAX_LISTED = 8
-_NO_TASKS = "the plan has no tasks; `git blackbird add --title TEXT --prompt TEXT` adds one"
+_NO_TASKS = "the plan has no tasks; `git blackbird add` opens a page for some"
 _BAR = (
     (Status.DONE, "#", "green"),
     (Status.IN_PROGRESS, ">", "blue"),

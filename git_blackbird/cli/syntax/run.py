@@ -179,9 +179,9 @@ restore = CommandSpec(
     """Put the files as RUN left them into a new worktree at FOLDER, or on a new branch.
 
     RUN is an id that `git blackbird runs` shows, or how it begins, or the reference of a worktree of a task
-    that was removed. Nothing else is changed.
+    that was removed; of a TASK it is the latest run. Nothing else is changed.
     """,
-    Argument(["run_id"], metavar="RUN"),
+    Argument(["run_id"], metavar="RUN|TASK"),
     Argument(["folder"], metavar="[FOLDER]", required=False, type=Path()),
     Option(["--branch"], metavar="NAME", help="A new branch instead of a worktree."),
     flag("The files as they were when RUN began.", "--before"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_usable
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.branch import commit_tree, create_branch
 from git_blackbird.git.core.repository import Repository, head
@@ -173,6 +173,10 @@ def _record_files_of(workspace: Workspace, run_id: str) -> list[Path]:
 
 def _find_run(workspace: Workspace, run_id: str) -> Run:
     """Return the run whose id begins so, of any task. Raises RequestError."""
+    plan = workspace.store.plan()
+    task = plan.tasks.get(full_id(plan, run_id))
+    if task is not None and (latest := workspace.store.records.history(task.id).latest) is not None:
+        return latest
     places = _record_files_of(workspace, run_id)
     if len(places) != 1:
         which = "more than one run" if places else "no run"
