@@ -117,7 +117,14 @@ def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
     def resume(leaf: Task) -> str:
         return commands.get(leaf.id) or resume_command(state, leaf)
 
-    steps = [resume(leaf) for leaf in action.leaves]
+    above = dict.fromkeys(state.feedback[leaf.id].parent_task_id for leaf in action.leaves)
+    several = (
+        one
+        for one in above
+        if one in state.plan.tasks and len(feedback_below(state, state.plan.tasks[one])) > 1
+    )
+    steps: list[str] = [task_command("resume --all", one, remark="each of these") for one in several]
+    steps += [resume(leaf) for leaf in action.leaves]
     for parent in parents:
         if parent.fault is not None:
             leaves = feedback_below(state, state.plan.tasks[parent.task_id])

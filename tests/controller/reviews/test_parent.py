@@ -331,7 +331,11 @@ def test_two_flagged_children_end_in_one_review(demo: Path) -> None:
     put = open_at(demo)
     edit_task(put, "b", lambda now: replace(now, prompt="write b.txt b\non-feedback append b.txt more"))
     stop = execute(demo)
-    assert stop.next_steps == ("git blackbird resume a", "git blackbird resume b")
+    assert stop.next_steps == (
+        "git blackbird resume --all p    # each of these",
+        "git blackbird resume a",
+        "git blackbird resume b",
+    )
     halfway = resume(demo, "a")
     assert (halfway.reason, halfway.next_steps) == (REQUIRED, ("git blackbird resume b",))
     assert len(reviews(demo)) == 1
@@ -403,7 +407,11 @@ def test_the_nearest_ancestor_is_reviewed_first(demo: Path) -> None:
 def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path) -> None:
     deep(demo, "require b.txt 2 | mid | all of it twice", "require a.txt 1")
     stop = execute(demo)
-    assert stop.next_steps == ("git blackbird resume a", "git blackbird resume b")
+    assert stop.next_steps == (
+        "git blackbird resume --all top    # each of these",
+        "git blackbird resume a",
+        "git blackbird resume b",
+    )
     assert feedback_of(demo) == {"a": "all of it twice", "b": "all of it twice"}
     assert resume(demo, "a").next_steps == ("git blackbird resume b",)
     assert status(demo, "mid") is Status.WAITING_USER
