@@ -88,7 +88,7 @@ def test_a_landing_leaves_it_too(trial: Trial) -> None:
     trial.command("echo log >n.log; echo 2 >kept")
     trial.expect(3, "execute", "a", "--no-input")
     write(trial.repo, {".git/info/exclude": "*.log\n", "n.log": "secret\n"})
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     assert f"n.log: {IGNORED}" in trial.run("execute", "--no-input")[1]
     assert (trial.repo / "n.log").read_text() == "secret\n"
     assert (trial.repo / "kept").read_text() == "1\n"

@@ -100,7 +100,7 @@ def test_a_link_in_its_place_is_not_followed(trial: Trial) -> None:
 def test_one_that_lands_and_is_no_longer_what_git_made_is_named(trial: Trial) -> None:
     folder = trial.repo.parent / f"{trial.repo.name}.worktrees" / "a"
     (folder / ".git").write_text("gitdir: /nowhere\n")
-    trial.expect(0, "decide", "a", "--approve")
+    trial.approve("a")
     said = trial.expect(0, "execute", "--no-input")
     assert f"{folder} is not the worktree of a that git made, and was not removed: move what" in said
     assert (trial.repo / "x").read_text() == (folder / "x").read_text() == "2\n"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.states import ReviewState
@@ -14,6 +15,7 @@ from tests.controller.support import (
     configure,
     execute,
     leaf,
+    open_at,
     parent_of,
     put_plan,
     store_at,
@@ -86,9 +88,19 @@ def _in_worktrees(repo: Path, prompt: str, **settings: str) -> None:
     write(repo, {"a.txt": "edited\n"})
 
 
+def _approve_beside_a_call(repo: Path) -> None:
+    """Approve while another call is at work: it is that which would land it."""
+    with hold_controller(open_at(repo), "execute"):
+        run(repo, ours("decide", "a", "--approve"))
+
+
+def _worked_apart(repo: Path) -> None:
+    _in_worktrees(repo, "write x.txt 1\nwrite d/y.txt 2")
+
+
 def _accepted(repo: Path, **settings: str) -> None:
     _in_worktrees(repo, "write x.txt 1\nwrite d/y.txt 2", **settings)
-    run(repo, ours("decide", "a", "--approve"))
+    _approve_beside_a_call(repo)
 
 
 def _accepted_to_commit(repo: Path) -> None:
@@ -107,7 +119,7 @@ def _taken_back(repo: Path) -> None:
 def _conflicting(repo: Path) -> None:
     _in_worktrees(repo, "write x.txt theirs\non-feedback write x.txt both")
     write(repo, {"x.txt": "mine\n"})
-    run(repo, ours("decide", "a", "--approve"))
+    _approve_beside_a_call(repo)
 
 
 def _two_jobs(repo: Path) -> None:
@@ -172,6 +184,7 @@ SCENES: Mapping[str, Scene] = {
     "execute": scene(_two_leaves, "execute", "--no-input"),
     "command": scene(_by_command, "execute", "--no-input"),
     "approve": scene(_waiting, "decide", "a", "--approve"),
+    "decide": scene(_worked_apart, "decide", "a", "--approve"),
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
     "land": scene(_accepted, "execute", "--no-input"),
     "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),

@@ -65,7 +65,7 @@ def test_sessions_of_both_work_at_once_and_the_one_that_conflicts_goes_on(
         # What a person requested is shown again, and so is what was resolved after that.
         for code, decided in ((3, BY_CLAUDE), (0, ("one",))):
             for task in decided:
-                trial.expect(0, "decide", task, "--approve")
+                trial.approve(task)
             output += trial.expect(code, "execute", "--no-input", "--no-stop", "--jobs", "4")
     assert set(trial.statuses().values()) == {"done"}, output
     for task in (*BY_CLAUDE, *BY_CODEX):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import render_table
-from git_blackbird.controller.change.export import create_task_branch, restore_run
+from git_blackbird.controller.change.export import create_task_branch, publish_branch, restore_run
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.place.listing import (
     PlaceOfTask,
@@ -24,10 +24,27 @@ from git_blackbird.model.base.timestamps import seconds_between
 _REASON_LETTERS = 1000
 
 
-def branch(call: CommandContext, task_id: str, *, name: str | None, onto: str | None) -> ExitCode:
-    result = create_task_branch(open_workspace(call.environment), task_id, name, onto)
+def branch(
+    call: CommandContext,
+    task_id: str,
+    *,
+    name: str | None,
+    onto: str | None,
+    push: bool,
+    requests: bool,
+    remote: str | None,
+) -> ExitCode:
+    if remote is not None and not (push or requests):
+        raise UsageError("--remote goes with --push and --pr")
+    workspace = open_workspace(call.environment)
+    result = create_task_branch(workspace, task_id, name, onto)
     call.print(f"branch {result.name} has the change of {task_id}, as commit {result.commit[:12]}")
     call.lines(strip_controls(result.summary.diffstat).splitlines())
+    if push or requests:
+        result = publish_branch(workspace, result, remote or "origin", requests=requests)
+        call.print(f"pushed {result.name} to {result.remote}")
+    if result.request is not None:
+        call.print(f"opened {result.request}")
     call.data("runs:BranchOutput", result)
     return ExitCode.OK
 

@@ -175,6 +175,8 @@ class BranchOutput(DataOutput, schema_name="branch"):
     commit: str = field("The id of its commit.")
     parent: str | None = field("The commit that it begins at; null in a repository without commits.")
     summary: Summary = field("What the commit changes.")
+    remote: str | None = field("The remote that it was pushed to.")
+    request: str | None = field("The address of the request to merge it.")
 
 
 class RestoreOutput(DataOutput, schema_name="restore"):

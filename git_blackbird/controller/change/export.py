@@ -1,13 +1,14 @@
 """Export a task's change as a commit on a branch, or a run's files as a worktree or branch."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.commit.branch import commit_tree, create_branch
+from git_blackbird.git.commit.publish import open_request, push_branch, request_program
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import add_worktree, is_taken
@@ -15,10 +16,12 @@ from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
 from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pair
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.pull_request import request_body, request_title
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.commits import render_commit_message
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary, Trees
@@ -28,13 +31,18 @@ _MAX_NAMED = 20
 
 @dataclass(frozen=True)
 class BranchResult:
-    """A new branch: its name, its commit, that one's parent, and what the commit changes."""
+    """A new branch: its name, its commit, that one's parent, and what the commit changes.
+
+    ``remote`` is where it was pushed to, ``request`` the address of the request to merge it.
+    """
 
     task_id: TaskId
     name: str
     commit: str
     parent: str | None
     summary: Summary
+    remote: str | None = None
+    request: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +92,41 @@ def create_task_branch(
     if merged.tree == before:
         began = runs[0].own.heads.commit
         other = "" if began is None else task_command("branch", task.id, f" --onto {began[:12]}")
-        raise RequestError(f"{place} has the change of {task.id} already", hint=other or None)
+        own = [oid for run in runs for oid in run.own.commits if find_commit(repo, oid) is not None]
+        named = f", in commit {', '.join(oid[:12] for oid in own[-_MAX_NAMED:])}" if own else ""
+        raise RequestError(f"{place} has the change of {task.id} already{named}", hint=other or None)
     name = name or f"blackbird/{task.id}"
     message = render_commit_message(task, runs[-1].id)
     commit = commit_tree(repo, merged.tree, parent, message)
     create_branch(repo, name, commit)
     return BranchResult(task.id, name, commit, parent, summarize(repo, Trees(before, merged.tree)))
+
+
+def publish_branch(
+    workspace: Workspace, result: BranchResult, remote: str, *, requests: bool
+) -> BranchResult:
+    """Push a branch to a remote, and with ``requests`` open a request to merge it.
+
+    Raises RequestError where there is no program for requests, before anything is pushed, and with the words
+    of git or of that program.
+    """
+    program = request_program(workspace.environment.environ)
+    if requests and program is None:
+        raise RequestError(
+            "neither gh nor glab is here to open a request",
+            hint=f"the branch {result.name} is there; --push without --pr pushes it",
+        )
+    push_branch(workspace.repo, result.name, remote)
+    pushed = replace(result, remote=remote)
+    if not requests or program is None:
+        return pushed
+    state = workspace.plan_state()
+    task = find_task(state.plan, result.task_id)
+    work = Work.of(state.history(task.id))
+    run = next(one for one in reversed(work.runs or work.undone) if one.has_changed_files)
+    body = request_body(task, run, merged_or_none(run))
+    address = open_request(workspace.repo, program, result.name, request_title(task), body)
+    return replace(pushed, request=address)
 
 
 def _commit_at(workspace: Workspace, onto: str | None) -> str | None:

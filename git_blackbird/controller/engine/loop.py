@@ -152,7 +152,7 @@ class Loop:
         """Start agents on the machines of a cluster within the block, where one is configured."""
         call = self._call
         async with contextlib.AsyncExitStack() as stack:
-            if self._workspace.config.cluster.address:
+            if self._workspace.config.cluster.address and call.scope.starts_agents:
                 joining = stack.enter_async_context(join(self._workspace, partial(inform, call.ui)))
                 machines = await call.interruptible(joining)
                 if machines is not None:
