@@ -106,7 +106,8 @@ class StatusReport(NamedTuple):
     which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
     be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
-    that differs; readers only report it. ``cluster_address`` is the scheduler that calls use here, if any.
+    that differs; readers only report it, and not while a call is at work, which corrects it.
+    ``cluster_address`` is the scheduler that calls use here, if any.
     """
 
     counts: Mapping[Status, int]
@@ -175,7 +176,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         blocked=waits,
         skipped=tuple(sorted(skipped)),
         hints=tuple(dict.fromkeys(hints)),
-        drift=state.drift,
+        drift={} if holder is not None else _lasting_drift(workspace, state),
         unreadable=(
             *(fault for _, history in odd for fault in history.faults),
             *state.lost_feedback,
@@ -188,6 +189,14 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
     )
+
+
+def _lasting_drift(workspace: Workspace, state: PlanState) -> Mapping[TaskId, tuple[Status, Status]]:
+    """Return where plan and records differ, unless that is only since one is written before the other."""
+    if not state.drift:
+        return {}
+    again = workspace.plan_state().drift
+    return {task_id: differ for task_id, differ in state.drift.items() if again.get(task_id) == differ}
 
 
 def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem | None:
