@@ -35,7 +35,7 @@ def trial(repo: Path) -> Trial:
 def require_done(trial: Trial) -> None:
     """Every reader says so, and writes nothing."""
     before = (trial.repo / PLAN).read_bytes()
-    assert trial.expect(0, "list") == "no tasks\n"
+    assert trial.expect(0, "list") == "no task is open: all are done or skipped; --all lists them\n"
     assert trial.expect(0, "status").startswith("2 tasks and 1 parent: 2 done\n")
     assert trial.expect(0, "execute", "--dry-run") == "nothing would be started\n"
     for name in "pab":

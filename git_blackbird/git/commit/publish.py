@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 
 from git_blackbird.errors import RequestError
+from git_blackbird.git.commit.create import error_output
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.user_programs import run_user_program
@@ -28,7 +29,7 @@ def push_branch(repo: Repository, name: str, remote: str) -> None:
     command = ("git", "push", "--set-upstream", *operands(remote, f"{ref}:{ref}"))
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
     if done.code != 0:
-        said = strip_controls(done.err.decode(errors="replace")).strip()[-_MAX_LETTERS:]
+        said = strip_controls(error_output(done))[-_MAX_LETTERS:]
         raise RequestError(
             f"git did not push {name} to {remote}: {said}", hint="the branch is there; push it by hand"
         )
@@ -48,8 +49,8 @@ def open_request(repo: Repository, program: str, branch: str, title: str, body: 
     begin, option = _PROGRAMS[program]
     command = (program, *begin, branch, f"--title={title}", f"{option}={body}")
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
-    said = strip_controls((done.out or done.err).decode(errors="replace")).strip()
     if done.code != 0:
-        why = strip_controls(done.err.decode(errors="replace")).strip()[-_MAX_LETTERS:] or said
+        why = strip_controls(error_output(done))[-_MAX_LETTERS:]
         raise RequestError(f"{program} opened no request for {branch}: {why}", hint="the branch is pushed")
-    return clean_line(said.splitlines()[-1] if said else "", _MAX_LETTERS)
+    *_, address = done.lines(lambda lines: [line for line in lines if line.strip()] or [b""])
+    return clean_line(address.decode(errors="replace"), _MAX_LETTERS)
