@@ -110,6 +110,7 @@ _FIXES = {
     "dict_type": "make it an object of strings",
     "dataclass_type": "make it an object",
     "model_type": 'write {"schemaVersion": 1, "items": {}}',
+    "string_pattern_mismatch": "name an agent or a model, or remove it",
     "enum": f"use one of: {', '.join(Status)}",
 }
 _FIXES_OF_FIELDS = {

@@ -86,7 +86,7 @@ def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
     program = change
     program.run("edit", "q", GIT_EDITOR="change 's/^after: a/after: z/; s/Routes//'")
     assert drafts(planned)["q.md"].splitlines()[:3] == [
-        "<!-- ! line 8: 'z' is no task of the page or the plan -->",
+        "<!-- ! line 10: 'z' is no task of the page or the plan -->",
         "<!-- ! line 8: a task needs a title -->",
         "<!-- Task q (todo) -->",
     ]

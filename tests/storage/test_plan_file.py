@@ -203,6 +203,7 @@ def test_faults_of_the_whole_file(data: bytes, expected: list[str] | None) -> No
     [
         ({"extra": 1}, ["extra: unknown field (remove it: the plan's schema has no such field)"]),
         ({"Title": "A"}, ["Title: unknown field (remove it: the plan's schema has no such field)"]),
+        ({"model": "-x"}, ['model: is "-x" (name an agent or a model, or remove it)']),
         ({"title": 5}, ["title: is 5 (make it a string)"]),
         ({"title": None}, ["title: is null (make it a string)"]),
         ({"title": ""}, ["title: is empty (give the task a title)"]),
@@ -231,7 +232,7 @@ def test_faults_of_the_whole_file(data: bytes, expected: list[str] | None) -> No
         ({"title": ["x" * 99]}, ["title: is a list (make it a string)"]),
         ({"id": 10**60}, [f"id: is 1{'0' * 36}... (make it a string)"]),
     ],
-    ids=range(23),
+    ids=range(24),
 )
 def test_faults_of_one_item(change: dict[str, Any], expected: list[str]) -> None:
     assert faults(plan_bytes(a=ITEM | change)) == [f'$.items["a"].{text}' for text in expected]

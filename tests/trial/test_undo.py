@@ -112,6 +112,19 @@ def test_what_was_in_the_way_may_be_gone_when_it_is_repeated(trial: Trial) -> No
     )
 
 
+def test_a_run_that_added_nothing_to_what_changes_were_requested_of_comes_back_with_it(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command("[ -e new.txt ] || echo a >new.txt")
+    trial.expect(3, "execute", "--no-input", "a")
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.")
+    trial.expect(3, "execute", "--no-input", "a")
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(0, "undo", "a")
+    assert changed(trial) == []
+    trial.expect(0, "redo", "a")
+    assert changed(trial) == ["?? new.txt"]
+
+
 def test_where_all_of_it_has_to_be_left_the_task_stays_as_it_is(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt")
     edit(trial, 3, "mine")

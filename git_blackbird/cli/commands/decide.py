@@ -25,7 +25,7 @@ from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Decision
-from git_blackbird.model.change.stages import Due, due_of
+from git_blackbird.model.change.stages import Due, due_of, stage_of
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import StopReason
@@ -79,8 +79,8 @@ def decide(
         raise UsageError(
             "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
         )
-    if len(task_ids) > 1 and (run_id is not None or only or call.as_json):
-        raise UsageError("--run, --files and --json go with one task")
+    if len(task_ids) > 1 and (run_id is not None or only or undo or call.as_json):
+        raise UsageError("--run, --files, --undo and --json go with one task")
     workspace = call.workspace
     workspace.require_settings()
     chosen = Decision(
@@ -126,19 +126,38 @@ def _record(
 ) -> ExitCode:
     """Record one decision on each task, and land what was approved."""
     workspace, results = call.workspace, list[DecisionResult]()
+    plan = workspace.store.plan()
+    # Nothing is decided where one of the names is none.
     for task_id in task_ids:
         take_over(call, workspace, task_id)
-        decision = _written(call, task_id, run_id, chosen) if in_editor else chosen
-        results.append(record_decision(workspace, task_id, decision, run_id))
-        if chosen.undoes:
-            call.print(f"Rejected {task_id}.")
-            if has_anything_to_undo(results[-1].state, results[-1].run):
-                return show_undo(call, undo_task(workspace, task_id))
-            call.print("nothing of it is in your worktree")
-            call.data("events:DecideOutput", results[-1])
-        else:
+    named = tuple(find_task(plan, task_id).id for task_id in dict.fromkeys(task_ids))
+    try:
+        for task_id in named:
+            decision = _written(call, task_id, run_id, chosen) if in_editor else chosen
+            results.append(record_decision(workspace, task_id, decision, run_id))
+            if chosen.undoes:
+                return _undo(call, results[-1])
             show_recorded(call, results[-1])
-    _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
+    finally:
+        # Also where a later one is refused.
+        _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
+    for result in results:
+        _show_data(call, result)
+    return ExitCode.OK
+
+
+def _show_data(call: CommandContext, result: DecisionResult) -> None:
+    run = call.workspace.store.records.history(result.run.task_id).find(result.run.id) or result.run
+    call.data("events:DecideOutput", result, stage=stage_of(run))
+
+
+def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:
+    task_id = result.run.task_id
+    call.print(f"Rejected {task_id}.")
+    if has_anything_to_undo(result.state, result.run):
+        return show_undo(call, undo_task(call.workspace, task_id))
+    call.print("nothing of it is in your worktree")
+    _show_data(call, result)
     return ExitCode.OK
 
 

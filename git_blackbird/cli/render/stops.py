@@ -81,7 +81,7 @@ def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
     return ExitCode.OK
 
 
-def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
+def show_recorded(call: CommandContext, recorded: DecisionResult) -> None:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
         call.print(render_decided(recorded.decided) + _THEN.get(recorded.decided.state, ""))
@@ -91,8 +91,6 @@ def show_recorded(call: CommandContext, recorded: DecisionResult) -> ExitCode:
         call.warn(text)
     call.lines(f"  {line}" for line in moved_lines(recorded.moved))
     call.lines(undo_lines(recorded.undo))
-    call.data("events:DecideOutput", recorded)
-    return ExitCode.OK
 
 
 def show_status_change(call: CommandContext, reset: StatusChange, headline: str) -> None:

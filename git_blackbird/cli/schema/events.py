@@ -19,6 +19,7 @@ from git_blackbird.cli.schema.base import (
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Choice
+from git_blackbird.model.change.stages import Stage
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.check import CheckResult
@@ -374,6 +375,7 @@ class DecideOutput(DataOutput, schema_name="decide"):
     left_out: tuple[str, ...] = field("Paths of the change that were not approved.")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
+    stage: Stage = field("Where the change is once it has landed, if that was possible.")
 
 
 _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {

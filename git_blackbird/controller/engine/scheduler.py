@@ -14,6 +14,7 @@ from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.engine.stops import joined_steps, not_started_stop
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -117,6 +118,7 @@ class Scheduler:
 
     async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
         """Begin what may begin; return the action that would end the call, None if it ends already."""
+        self._left = {task_id: stop for task_id, stop in self._left.items() if _is_still_left(state, task_id)}
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
         while not self._call.is_interrupted and not self._stops:
             action, state = self._choose(state, self._scope(state, waiting))
@@ -220,6 +222,12 @@ class Scheduler:
         first = first_of(stops)
         steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
         return replace(first, next_steps=tuple(joined_steps(steps, self._call.scope.only)))
+
+
+def _is_still_left(state: PlanState, task_id: TaskId) -> bool:
+    """Whether nobody has answered meanwhile what was left open."""
+    run = state.latest(task_id)
+    return run is not None and due_of(run) in {Due.DECIDE, Due.ASK, Due.CONTINUE}
 
 
 def _resources_of(action: NextAction) -> frozenset[str]:

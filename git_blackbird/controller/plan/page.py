@@ -237,24 +237,31 @@ class _Reading:
                 continue
             folded = fold_task_id(name)
             if (fault := task_id_fault(name)) is not None:
-                self._fault(task, f"the id {name!a} {fault}")
+                self._fault(task, f"the id {name!a} {fault}", "id")
             elif folded in lines:
-                text = f'line {{0}} and line {{1}} have one id, "{name}"'
-                self._faults.append(PageFault(text, (lines[folded], task.line)))
+                text = (
+                    f'line {{0}} and line {{1}} have one id, "{name}"'
+                    if task.line
+                    else f'two tasks have the id "{name}"'
+                )
+                self._faults.append(PageFault(text, (lines[folded], task.lines.get("id", 0))))
             elif TaskId(name) not in self._base and folded in taken:
-                self._fault(task, f'a task "{name}" exists already (ids are compared without case)')
-            lines[folded] = task.line
+                self._fault(task, f'a task "{name}" exists already (ids are compared without case)', "id")
+            lines[folded] = task.lines.get("id", 0)
         taken |= lines.keys()
         for task in self._page:
             task_id = TaskId(task.fields.get("id") or task_id_from(task.title, taken))
             taken.add(fold_task_id(task_id))
             yield task_id
 
-    def _fault(self, task: PageTask, text: str) -> None:
+    def _fault(self, task: PageTask, text: str, field: str = "") -> None:
         # What was read of JSON has no lines.
         where = "" if task.line else f"{task.fields.get('id', task.title)}: "
         literal = (where + text).replace("{", "{{").replace("}", "}}")
-        self._faults.append(PageFault(f"line {{0}}: {literal}" if task.line else literal, (task.line,)))
+        line = task.lines.get(field, task.line)
+        fault = PageFault(f"line {{0}}: {literal}" if task.line else literal, (line,))
+        if fault not in self._faults:
+            self._faults.append(fault)
 
     def wanted(self) -> list[WantedTask]:
         """Return what the tasks of the page are to be. Raises PageError, PageConflictError."""
@@ -267,6 +274,11 @@ class _Reading:
             except FieldConflictError as error:
                 conflicts[task_id] = error
                 merged[number] = page_task(error.merged, task_id, task.depth)
+        for task_id in self.removed:
+            now, was = fields_of(self._plan.tasks[task_id]), self._base[task_id]
+            if page_task(now, task_id, was.depth) != was:
+                text = f"{task_id} was changed by someone else meanwhile: it is not deleted"
+                self._faults.append(PageFault(text.replace("{", "{{").replace("}", "}}")))
         if self._faults:
             raise PageError(self._faults)
         if conflicts:
@@ -288,12 +300,12 @@ class _Reading:
             fields = merge_fields(was, mine, fields_of(now))
             is_moved = parent != self._base_parents[task_id]
             yield WantedTask(task_id, fields, parent if is_moved else now.parent)
-        elif task != replace(base, line=task.line):
+        elif task != base:
             self._fault(task, f"{task_id} was deleted meanwhile")
 
     def _fields(self, task: PageTask) -> TaskFields:
-        deps = tuple(self._find(task, name) for name in task.after or ())
-        reasons = {self._find(task, name): why for name, why in task.because.items()}
+        deps = tuple(self._find(task, name, "after") for name in task.after or ())
+        reasons = {self._find(task, name, f"because {name}"): why for name, why in task.because.items()}
         fields = _fields_of(task, deps, reasons)
         base = self._base.get(TaskId(task.fields.get("id", "")))
         if (base is None or base.title != task.title) and (fault := title_fault(task.title)) is not None:
@@ -301,9 +313,9 @@ class _Reading:
         if (base is None or base.criteria != task.criteria) and not all(map(str.strip, task.criteria)):
             self._fault(task, "a criterion is empty")
         if task.fields.get("agent", AGENT_NAMES[0]) not in AGENT_NAMES:
-            self._fault(task, f"agent: {task.fields['agent']!a} is none of {', '.join(AGENT_NAMES)}")
+            self._fault(task, f"agent: {task.fields['agent']!a} is none of {', '.join(AGENT_NAMES)}", "agent")
         if not re.fullmatch(MODEL_NAME, task.fields.get("model", "any")):
-            self._fault(task, f"model: {task.fields['model']!a} is no name of a model")
+            self._fault(task, f"model: {task.fields['model']!a} is no name of a model", "model")
         if strangers := reasons.keys() - set(deps):
             self._fault(task, f"a reason for {', '.join(sorted(strangers))}, which is not in `after:`")
         return fields
@@ -312,13 +324,16 @@ class _Reading:
         """Return the status of a new task: only work that is over is taken from a page."""
         name = task.fields.get("status", Status.TODO.value)
         if name not in set(Status):
-            self._fault(task, f"status: {name!a} is none")
+            self._fault(task, f"status: {name!a} is none", "status")
         return _OVER.get(name)
 
-    def _find(self, task: PageTask, name: str) -> TaskId:
+    def _find(self, task: PageTask, name: str, where: str) -> TaskId:
         """Return the task of a name: an id, a title of the page, or a unique beginning of an id."""
         ids = dict.fromkeys((*self.ids, *(one for one in self._plan.tasks if one not in self.removed)))
         if TaskId(name) in ids:
+            return TaskId(name)
+        if TaskId(name) in self.removed:
+            self._fault(task, f"{name!a} is no longer on the page", where)
             return TaskId(name)
         titled = [one for one, other in zip(self.ids, self._page, strict=True) if other.title == name]
         found = titled or full_ids(name, ids)
@@ -326,11 +341,11 @@ class _Reading:
             return TaskId(found[0])
         if found:
             what = "is the title of several tasks" if titled else "begins several ids"
-            self._fault(task, f"{name!a} {what}: {', '.join(found[:_MAX_NAMED])}")
+            self._fault(task, f"{name!a} {what}: {', '.join(found[:_MAX_NAMED])}", where)
         else:
             close = get_close_matches(name, [*ids, *(one.title for one in self._page)], n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
-            self._fault(task, f"{name!a} is no task of the page or the plan{meant}")
+            self._fault(task, f"{name!a} is no task of the page or the plan{meant}", where)
         return TaskId(name)
 
     def tasks(self) -> Iterator[AddedTask]:
@@ -344,7 +359,9 @@ class _Reading:
         orders = {}
         for parent, children in mine.items():
             before = [task_id for task_id in base.get(parent, ()) if task_id in children]
-            if list(children[: len(before)]) != before:
+            # What moves to the top would stand where its time of creation puts it.
+            moves_up = parent is None and any(one in self._base for one in children[len(before) :])
+            if list(children[: len(before)]) != before or moves_up:
                 orders[parent] = children
         return orders
 
@@ -421,7 +438,7 @@ def _result(before: Plan, after: Plan, reading: _Reading) -> PageResult:
         for plan, other in ((before, after), (after, before))
     )
     return PageResult(
-        tuple(one for one in reading.tasks() if one.id not in before.tasks),
+        tuple(one for one in reading.tasks() if one.id in after.tasks.keys() - before.tasks.keys()),
         edited,
         tuple(one for one in old if before.tasks[one].parent != after.tasks[one].parent),
         tuple(sorted(before.tasks.keys() - after.tasks.keys())),

@@ -19,6 +19,9 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CRITERION = re.compile(r"- \[[ xX]\] (.*)")
 _BECAUSE = r'because (?:"(?:[^"\\]|\\.)*"|[^":]+)'
 _FIELD = re.compile(rf"(id|after|agent|model|description|notes|prompt|status|{_BECAUSE}): ?(.*)")
+_MISPLACED = re.compile(
+    r"[\s*-]*(id|after|agent|model|notes|description|depends on|because [^:]*)\**:", re.IGNORECASE
+)
 _END = re.compile(r"<!-- \d+ tasks? -->")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _NO_JSON = "what begins with a quote is a JSON text, and this is none"
@@ -46,10 +49,11 @@ class PageError(RequestError):
 
 @dataclass(frozen=True)
 class PageTask:
-    """A task as a page has it; ``depth`` is 0 at the top of the plan, ``line`` that of its heading.
+    """A task as a page has it; ``depth`` is 0 at the top of the plan.
 
     ``fields`` are the values of one-line fields by their names, ``after`` the names of tasks that come
-    before, None without such a line; ``because`` has reasons by these names.
+    before, None without such a line; ``because`` has reasons by these names. ``line`` is that of its
+    heading, ``lines`` are those of its fields; where a task stands is not compared.
     """
 
     title: str
@@ -59,7 +63,8 @@ class PageTask:
     because: Mapping[str, str] = field(default_factory=dict)
     prompt: str = ""
     criteria: tuple[str, ...] = ()
-    line: int = 0
+    line: int = field(default=0, compare=False)
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
@@ -138,7 +143,8 @@ class _Reader:
             task = replace(task, after=self._names(number, text))
         else:
             task = replace(task, fields={**task.fields, name: self._value(number, text)})
-        self._tasks[-1] = task
+        key = f"because {about}" if name.startswith("because ") else name
+        self._tasks[-1] = replace(task, lines={**task.lines, key: number})
 
     def _take_line(self, number: int, line: str) -> None:
         if criterion := _CRITERION.fullmatch(line):
@@ -147,6 +153,10 @@ class _Reader:
             return
         if line.strip() and self._text_line is None:
             self._text_line = number
+            if _MISPLACED.match(line):
+                self.fault(
+                    number, "a field stands directly below its heading, as `after: OTHER`; `\\` makes it text"
+                )
         if line.startswith("\\"):
             line = line[1:]
         elif fence := _FENCE.match(line):
@@ -273,7 +283,8 @@ def _text_lines(text: str) -> Iterator[str]:
             or _FENCE.match(line) is not None
             or any(pattern.fullmatch(line) for pattern in (_HEADING, _CRITERION))
         )
-        yield f"\\{line}" if is_syntax and number not in fenced else line
+        is_first = number == 0 and _MISPLACED.match(line) is not None
+        yield f"\\{line}" if (is_syntax or is_first) and number not in fenced else line
 
 
 def _fenced(lines: Sequence[str]) -> set[int]:

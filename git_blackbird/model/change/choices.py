@@ -34,4 +34,4 @@ def _offered(run: Run, choice: Choice) -> ChoiceSpec:
     if run.status is RunStatus.FAILED:
         label = spec.label.replace("Approve", "Accept as it is")
         return replace(spec, label=label, description="accepts what it did; the task is done")
-    return replace(spec, description="approves it; execute lands it") if run.awaits_landing else spec
+    return replace(spec, description="approves it and lands it") if run.awaits_landing else spec

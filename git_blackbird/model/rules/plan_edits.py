@@ -87,7 +87,7 @@ def check_fields(before: TaskFields | None, after: TaskFields) -> None:
         raise RequestError(fault, hint="--title TEXT")
     if "agent" in changed and after.agent not in (None, *AGENT_NAMES):
         raise RequestError(f"{after.agent!a} is none of {', '.join(AGENT_NAMES)}", hint="nothing was changed")
-    if "model" in changed and not re.fullmatch(MODEL_NAME, after.model or "any"):
+    if "model" in changed and (after.model is not None and not re.fullmatch(MODEL_NAME, after.model)):
         raise RequestError(f"{after.model!a} is no name of a model", hint="--model NAME")
     if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
         raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")

@@ -1,13 +1,12 @@
 """What the parts of a record say together that nothing which happens can lead to."""
 
 from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue, Own
-from git_blackbird.model.run.states import OPEN_DECISIONS, DecisionState, ReviewState, RunStatus
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue, Own
+from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus
 
-_NOT_ENDED, _FAILED, _OPEN = "it has not ended", "it failed", "a decision on it is open"
+_NOT_ENDED, _FAILED, _PENDING = "it has not ended", "it failed", "a decision on it is pending"
 _LANDS, _JUDGED = "its change lands", "its change is checked or reviewed"
 _BLOCKED, _NO_DECISION = "its change cannot land", "no decision on it was asked for"
-_LANDED, _SENT_BACK = "its change has landed", "changes to it are requested"
 _TAKEN_BACK, _UNDONE, _NOT_LANDED = "its change is taken back", "its change was taken back", "it is to land"
 _DUE, _IN_PLACE = "its check or reviews are due", "it had no worktree of its own"
 _EXCLUDED = (
@@ -15,10 +14,9 @@ _EXCLUDED = (
     (_NOT_ENDED, _LANDS),
     (_FAILED, _JUDGED),
     (_LANDS, _IN_PLACE),
-    (_OPEN, _TAKEN_BACK),
-    (_OPEN, _DUE),
+    (_PENDING, _TAKEN_BACK),
+    (_PENDING, _DUE),
     (_BLOCKED, _NO_DECISION),
-    (_LANDED, _SENT_BACK),
     (_UNDONE, _NOT_LANDED),
 )
 
@@ -31,12 +29,10 @@ def find_contradiction(status: RunStatus, decision: DecisionState | None, own: O
         _FAILED: status is RunStatus.FAILED,
         _JUDGED: bool(own.check or own.review or own.reviewed),
         _DUE: is_check_due or own.review is ReviewState.DUE,
-        _OPEN: decision in OPEN_DECISIONS,
+        _PENDING: decision is DecisionState.PENDING,
         _NO_DECISION: decision is None,
-        _SENT_BACK: decision is DecisionState.CHANGES_REQUESTED,
         _LANDS: own.landing is not None,
         _BLOCKED: isinstance(own.landing, LandingBlocked),
-        _LANDED: isinstance(own.landing, Landed),
         _NOT_LANDED: isinstance(own.landing, LandingDue | LandingBlocked),
         _IN_PLACE: own.worktree is None,
         _TAKEN_BACK: bool(own.undone or own.undoing),

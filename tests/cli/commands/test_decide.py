@@ -1,6 +1,7 @@
 """``decide`` asks for what waits, records for many at once, lands what is approved, and starts no agent."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from git_blackbird.controller.core.workspace import hold_controller
 from tests.cli.terminal import ENTER, Terminal
 from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
-from tests.support import commit
+from tests.support import commit, wait_until
 from tests.trial.program import Trial
 
 
@@ -36,7 +37,39 @@ def test_what_is_approved_lands_in_the_same_call(trial: Trial) -> None:
     assert (trial.repo / "a.txt").read_text() == "a\n"
     assert starts(trial) == 3
     envelope = json.loads(trial.expect(0, "decide", "c", "--approve", "--json"))
-    assert (envelope["data"]["task"], trial.statuses()["c"]) == ("c", "done")
+    data = envelope["data"]
+    assert (data["task"], data["stage"], trial.statuses()["c"]) == ("c", "done", "done")
+
+
+def test_nothing_is_decided_where_one_of_the_names_is_none(trial: Trial) -> None:
+    assert "zz" in trial.expect(1, "decide", "a", "zz", "--approve")
+    assert trial.statuses()["a"] == "waiting_user"
+    assert trial.expect(0, "decide", "a", "a", "--approve") == "approved a\nlanded a\n"
+
+
+def test_what_was_approved_lands_though_a_later_one_is_refused(trial: Trial) -> None:
+    assert "landed a\n" in trial.expect(1, "decide", "a", "later", "--approve")
+    assert trial.statuses() == {"a": "done", "b": "waiting_user", "c": "waiting_user", "later": "todo"}
+
+
+def test_a_call_at_work_lands_what_is_approved_meanwhile(repo: Path) -> None:
+    commit(repo, {"old.txt": "old\n"})
+    script = (
+        "cat >/dev/null; echo >$BLACKBIRD_TASK_ID.txt; [ $BLACKBIRD_TASK_ID = a ] || read line <GATE"
+    ).replace("GATE", str(gate := repo.parent / "gate"))
+    os.mkfifo(gate)
+    settings = {"execution.jobs": "2", "execution.stopAfterEachTask": "true", "execution.worktrees": "true"}
+    trial = Trial(repo)
+    trial.command(script)
+    trial.configure(settings)
+    agree_to_agent(repo)
+    put_plan(repo, leaf("a"), leaf("b"))
+    call = trial.start("execute", "--no-input")
+    wait_until(lambda: trial.statuses()["a"] == "waiting_user")
+    trial.expect(0, "decide", "a", "--approve")
+    gate.write_text("go on\n")
+    said, _ = call.communicate()
+    assert (call.returncode, trial.statuses()) == (3, {"a": "done", "b": "waiting_user"}), said
 
 
 def test_another_call_at_work_lands_it(trial: Trial) -> None:
@@ -65,7 +98,7 @@ def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
         ((), "no decision given"),
         (("--approve",), "name the tasks to decide on"),
         (("a", "--approve", "--reject"), "more than one decision given"),
-        (("a", "b", "--approve", "--files", "a.txt"), "--run, --files and --json go with one task"),
+        (("a", "b", "--approve", "--files", "a.txt"), "--run, --files, --undo and --json go with one task"),
         (("a", "--approve", "-m", "x"), "-m goes with --request-changes and --reject"),
         (("a", "--undo"), "no decision given"),
     ],

@@ -133,14 +133,14 @@ def test_names_are_ids_titles_or_beginnings_and_ids_are_made_of_titles(planned: 
     ("text", "fault"),
     [
         ("## \n", "line 1: a task needs a title"),
-        ("## x\nid: a\n", 'line 1: a task "a" exists already (ids are compared without case)'),
-        ("## x\nid: u\n## y\nid: U\n", 'line 1 and line 3 have one id, "U"'),
-        ("## x\nid: ../x\n", "line 1: the id '../x' starts with '.'"),
-        ("## x\nafter: zz\n", "line 1: 'zz' is no task of the page or the plan"),
-        ("## One\n## On top\n## y\nafter: on\n", "line 3: 'on' begins several ids: one, on-top"),
-        ("## x\nagent: clod\n", "line 1: agent: 'clod' is none of claude, codex, command, demo"),
-        ("## x\nmodel: -x\n", "line 1: model: '-x' is no name of a model"),
-        ("## x\nstatus: doing\n", "line 1: status: 'doing' is none"),
+        ("## x\nid: a\n", 'line 2: a task "a" exists already (ids are compared without case)'),
+        ("## x\nid: u\n## y\nid: U\n", 'line 2 and line 4 have one id, "U"'),
+        ("## x\nid: ../x\n", "line 2: the id '../x' starts with '.'"),
+        ("## x\nafter: zz\n", "line 2: 'zz' is no task of the page or the plan"),
+        ("## One\n## On top\n## y\nafter: on\n", "line 4: 'on' begins several ids: one, on-top"),
+        ("## x\nagent: clod\n", "line 2: agent: 'clod' is none of claude, codex, command, demo"),
+        ("## x\nmodel: -x\n", "line 2: model: '-x' is no name of a model"),
+        ("## x\nstatus: doing\n", "line 2: status: 'doing' is none"),
         ('## x\n- [ ] "  "\n', "line 1: a criterion is empty"),
         ("## x\nbecause a: why\n", "line 1: a reason for a, which is not in `after:`"),
         ("## u\nafter: v\n## v\nafter: u\n", "line 1, 3: dependency cycle detected: u -> v -> u"),
@@ -155,7 +155,7 @@ def test_errors_name_their_lines_and_nothing_is_saved(planned: Path, text: str, 
 
 def test_two_tasks_of_one_title_are_no_name(planned: Path) -> None:
     said = faults(lambda: add_page(open_at(planned), parse_page("## T\n## T\n## y\nafter: T\n")))
-    assert said == ["line 3: 'T' is the title of several tasks: t, t-2"]
+    assert said == ["line 4: 'T' is the title of several tasks: t, t-2"]
 
 
 def test_five_hundred_tasks_are_added_in_their_order(repo: Path) -> None:
@@ -186,6 +186,31 @@ def test_what_is_no_longer_on_the_page_is_deleted_only_if_that_is_agreed(planned
         edit_page(open_at(planned), base, page)
     assert edit_page(open_at(planned), base, page, agreed=("b",)).deleted == ("b",)  # type: ignore[arg-type]
     assert tree(plan_of(planned)) == ["p", "  a"]
+
+
+def test_what_is_no_longer_on_the_page_is_named_by_nothing_on_it(planned: Path) -> None:
+    base = page_of(plan_of(planned))
+    page = parse_page(render_page([one for one in base if one.fields["id"] != "a"]))
+    said = faults(lambda: edit_page(open_at(planned), base, page, agreed=(A,)))
+    assert said == ["line 6: 'a' is no longer on the page"]
+    assert tree(plan_of(planned)) == ["p", "  a", "  b"]
+
+
+def test_what_others_change_meanwhile_is_not_deleted(planned: Path) -> None:
+    base = page_of(plan_of(planned))
+    edit_task(open_at(planned), "b", lambda now: replace(now, notes="Theirs."))
+    page = [one for one in base if one.fields["id"] != "b"]
+    said = faults(lambda: edit_page(open_at(planned), base, page, agreed=(B,)))
+    assert said == ["b was changed by someone else meanwhile: it is not deleted"]
+    assert tree(plan_of(planned)) == ["p", "  a", "  b"]
+
+
+def test_what_moves_to_the_top_stands_where_the_page_has_it(repo: Path) -> None:
+    put_plan(repo, leaf("b"), task("p", children=("a",)), task("a", parent="p"))
+    base = page_of(plan_of(repo))
+    page = [replace(one, depth=0) for one in base if one.fields["id"] != "p"]
+    edit_page(open_at(repo), base, page, agreed=(P,))
+    assert tree(plan_of(repo)) == ["b", "a"]
 
 
 def test_what_others_change_meanwhile_is_kept_or_shown(planned: Path) -> None:
@@ -249,6 +274,8 @@ def test_errors_of_json_name_their_tasks(planned: Path) -> None:
         'a: a task "a" exists already (ids are compared without case)',
         "x{0}: 'zz' is no task of the page or the plan",
     ]
+    page = read_page('[{"id": "x", "title": "X"}, {"id": "X", "title": "Y"}]')
+    assert faults(lambda: add_page(open_at(planned), page)) == ['two tasks have the id "X"']
 
 
 def test_a_task_without_runs_is_renamed_wherever_it_is_named(planned: Path) -> None:
