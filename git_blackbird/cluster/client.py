@@ -179,7 +179,8 @@ def _reason_of(error: BaseException) -> str:
     # A try that its time ran out for was cancelled, which is no reason.
     while error.__cause__ is not None and not isinstance(error.__cause__, asyncio.CancelledError):
         error = error.__cause__
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    nameless = "Timed out" if isinstance(error, TimeoutError) else type(error).__name__
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or nameless
 
 
 def _dashboard_of(client: "Client") -> str | None:

@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,12 +23,11 @@ _TEXT = ".md"
 
 
 def drafts_of(paths: Paths, name: str) -> list[Path]:
-    """List the drafts of a page, oldest first; its name is a task's id, or begins with a dot."""
-    return list(_existing(_page_places(paths, name)))
-
-
-def _existing(places: Iterator[Path]) -> Iterator[Path]:
-    return itertools.takewhile(os.path.lexists, places)
+    """List the drafts of a page; its name is a task's id, or begins with a dot."""
+    # Where an earlier one is gone, a later one is still there.
+    numbers = sorted(int(each) for each in _names_in(paths.drafts) if each.isdecimal())
+    places = [paths.drafts, *(paths.drafts / str(number) for number in numbers)]
+    return [path for folder in places if os.path.lexists(path := folder / f"{name}{_TEXT}")]
 
 
 def _page_places(paths: Paths, name: str) -> Iterator[Path]:
@@ -162,13 +162,19 @@ class DraftFile:
 
     def load(self) -> str:
         """Return the first saved text; empty if none can be read."""
-        for path in _existing(_places(self._folder, self._name)):
+        for path in self._saved():
             data = _load_bounded(path)
             if data is not None:
                 self._path, self._known = path, data
                 return data.decode(*_ENCODING)
         self._path, self._known = None, None
         return ""
+
+    def _saved(self) -> list[Path]:
+        """List the files of the text; where an earlier one is gone, a later one is still there."""
+        pattern = re.compile(rf"{re.escape(self._name)}(\.\d+)?{re.escape(_TEXT)}")
+        names = [name for name in _names_in(self._folder) if pattern.fullmatch(name)]
+        return [self._folder / name for name in sorted(names, key=lambda name: (len(name), name))]
 
     def prepare(self) -> Path:
         """Return a file with the saved text for an editor. Raises SaveError."""

@@ -267,7 +267,7 @@ def test_without_a_scheduler_the_command_that_starts_one_is_named(repo: Path) ->
 
     with pytest.raises(UnusableError) as raised:
         asyncio.run(connect())
-    why = r" cannot be used: no scheduler answers: (Connection refused|Timed out .*)$"
+    why = r" cannot be used: no scheduler answers: (Connection refused|Timed out.*)$"
     assert re.search(why, raised.value.message)
     command = f"dask scheduler --host 127.0.0.1 --port {port}"
     assert raised.value.hint == f"{command}    # starts one, on that machine"

@@ -5,6 +5,7 @@ from git_blackbird.storage.drafts import (
     DraftFile,
     create_draft,
     drafts_of,
+    drop_draft,
     load_base,
     load_draft,
     text_drafts,
@@ -32,6 +33,19 @@ def test_drafts_of_two_tasks_never_share_a_file(tmp_path: Path) -> None:
     for task_id, forms in texts.items():
         assert tuple(map(load_draft, drafts_of(paths, task_id))) == forms
         assert tuple(map(load_base, drafts_of(paths, task_id))) == forms
+    drop_draft(paths.drafts / "a.md")
+    assert tuple(map(load_draft, drafts_of(paths, "a"))) == ("two", "three")
+    create_draft(paths, "a", "one")
     assert list_own_files(paths, frozenset()) == [
         paths.drafts / name for name in ("a.2.md", "a.md", "2/a.2.md", "2/a.md", "3/a.md")
     ]
+
+
+def test_a_text_is_found_though_an_earlier_one_is_gone(tmp_path: Path) -> None:
+    paths = Paths(tmp_path, tmp_path / "private")
+    first, second = (DraftFile(paths, TaskId("a"), "message") for _ in range(2))
+    first.save("one")
+    second.save("two")
+    first.save("")
+    later = DraftFile(paths, TaskId("a"), "message")
+    assert (later.load(), later.path) == ("two", second.path)

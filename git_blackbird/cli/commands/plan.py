@@ -41,6 +41,7 @@ from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 
 
@@ -79,6 +80,9 @@ def validate(call: CommandContext) -> ExitCode:
             call.print(f"  mv {PLAN_NAME} tasks.json")
             call.print("  git blackbird init && git blackbird add -F tasks.json")
     else:
+        for task in workspace.store.plan().tasks.values():
+            if task.agent not in (None, *AGENT_NAMES):
+                call.warn(f"{task.id}: there is no agent {task.agent}", f"agents: {', '.join(AGENT_NAMES)}")
         call.print("OK")
     call.data("plan:ValidateOutput", valid=not faults, faults=faults)
     return ExitCode.UNUSABLE if faults else ExitCode.OK

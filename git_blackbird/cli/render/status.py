@@ -28,7 +28,7 @@ from git_blackbird.messages.display.format import (
     review_word,
     run_seconds,
 )
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.stages import PendingKind, is_half_written
 from git_blackbird.model.plan.status import Status
@@ -151,6 +151,10 @@ def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
                 yield from (f"    {line}" for line in _due_lines(item, columns))
         if len(by_task) > MAX_LISTED:
             yield f"and {len(by_task) - MAX_LISTED} more{more}"
+    decisions = sum(item.kind is PendingKind.DECISION for item in groups["pending"])
+    if decisions > 1:
+        yield f"decisions due: {decisions}"
+        yield f"    {DECIDE_EACH}"
     if overview.ready:
         named = ", ".join(task.id for task in overview.ready[:MAX_LISTED])
         more = f" and {len(overview.ready) - MAX_LISTED} more" if len(overview.ready) > MAX_LISTED else ""

@@ -1,5 +1,6 @@
 """The stops of a call that follow from the work on a change."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
@@ -8,6 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
+    DECIDE_EACH,
     EXECUTE,
     MESSAGE,
     FixedCommand,
@@ -65,7 +67,7 @@ def open_items_stop(stops: Sequence[Stop]) -> Stop:
     """Return the stop where several decisions or questions were left open."""
     if len(stops) == 1:
         return stops[0]
-    first = first_of(stops)
+    first, count = first_of(stops), Counter(stop.reason for stop in stops)
     others = "or --request-changes -m TEXT, or --reject"
     steps = tuple(
         task_command("decide", stop.task_id or "", " --approve", remark=others)
@@ -73,6 +75,8 @@ def open_items_stop(stops: Sequence[Stop]) -> Stop:
         else next(iter(stop.next_steps), "")
         for stop in stops
     )
+    if count[StopReason.DECISION_REQUIRED] > 1:
+        steps = (*steps, DECIDE_EACH)
     return Stop(first.reason, "; ".join(_open_texts(stops)), steps, first.task_id)
 
 

@@ -77,6 +77,7 @@ class Scheduler:
         # Stops of tasks whose agent cannot work now, and these agents: tasks of others go on.
         self._unavailable: dict[TaskId, Stop] = {}
         self._gone: set[_AgentPlace] = set()
+        self._not_started: set[TaskId] = set()
         self._stops: list[Stop] = []
 
     async def run(self, state: PlanState) -> Stop:
@@ -126,6 +127,7 @@ class Scheduler:
                 return action
             task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
             models = models_of(self._call.workspace, action)
+            self._not_started |= {task_id} if agent in self._gone else set()
             if not self._has_room(holds) or agent in self._gone or not self._may_begin(models):
                 waiting |= {task_id}
                 continue
@@ -184,6 +186,7 @@ class Scheduler:
                 stop = task.result()
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
+                self._not_started |= {job.task_id}
             except BlackbirdError as error:
                 self._faults[job.task_id], error.is_told = error, True
                 self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
@@ -209,6 +212,8 @@ class Scheduler:
 
     async def _end(self, last: Idle | ParentReviewRequired | None, state: PlanState) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
+        if self._unavailable and self._not_started:
+            inform(self._call.ui, f"without an agent: {', '.join(sorted(self._not_started))}")
         if self._faults:
             raise next(iter(self._faults.values()))
         stops = [*self._stops, *self._unavailable.values()]

@@ -88,9 +88,10 @@ class RemovedError(RequestError):
 
     def __init__(self, task_ids: tuple[TaskId, ...]) -> None:
         names = ", ".join(task_ids)
+        deletes, renames = (task_command(name, task_ids[0]) for name in ("delete", "rename"))
         super().__init__(
             f"the page has no longer: {names}",
-            hint=f"nothing was changed; `{task_command('delete', task_ids[0])}` deletes a task",
+            hint=f"nothing was changed; `{deletes}` deletes a task, `{renames} NEW` gives it another id",
         )
         self.task_ids = task_ids
 

@@ -77,7 +77,8 @@ def _task(where: str, item: Any, faults: list[str]) -> _Task | None:
     except ValidationError as error:
         for details in error.errors():
             place = ".".join(map(str, details["loc"]))
-            faults.append(f"{where}: {place + ': ' if place else ''}{details['msg'].lower()}")
+            what = "an object is expected" if details["type"] == "model_type" else details["msg"].lower()
+            faults.append(f"{where}: {place + ': ' if place else ''}{what}")
         return None
 
 

@@ -178,6 +178,7 @@ def _written(verb: str, task_id: str | None, rest: str, agent: str | None = None
 
 
 EXECUTE = TaskCommand("execute")
+DECIDE_EACH = TaskCommand("decide", remark="asks for each")
 
 
 def task_command(

@@ -131,3 +131,12 @@ def test_the_next_one_alone_and_beside_another_call(trial: Trial) -> None:
         terminal.type("1", ENTER)
         assert terminal.end() == 0
     assert sorted(trial.statuses().values()) == ["done", "in_progress", "in_progress", "todo"]
+
+
+def test_approve_and_stop_lands_it_and_asks_nothing_else(trial: Trial) -> None:
+    with Terminal(trial.repo, "decide") as terminal:
+        terminal.wait_for_list()
+        terminal.type("2", ENTER)
+        assert terminal.end() == 0
+        assert "2 decisions left" in terminal.plain
+    assert sorted(trial.statuses().values()) == ["done", "todo", "waiting_user", "waiting_user"]

@@ -67,6 +67,7 @@ def test_what_sessions_left_unresolved_is_named_and_what_becomes_of_each_decisio
         assert ended.endswith("""decisions are due on a, b
 next step: git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject
 next step: git blackbird decide b --approve    # or --request-changes -m TEXT, or --reject
+next step: git blackbird decide    # asks for each
 """)
     for task_id in "ab":
         assert (

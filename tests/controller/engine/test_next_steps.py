@@ -117,8 +117,9 @@ def test_several_decisions_are_told_in_one_line(planned: Path) -> None:
     done = run(planned, "execute", "--jobs", "3", "--stop-after-each", "--agent", "demo", "--no-input")
     remark = "    # or --request-changes -m TEXT, or --reject"
     lines = done.stdout.splitlines()
-    assert lines[-4].replace("b, a", "a, b") == "decisions are due on a, b; q waits for answers"
-    assert sorted(lines[-3:]) == [
+    assert lines[-5].replace("b, a", "a, b") == "decisions are due on a, b; q waits for answers"
+    assert sorted(lines[-4:]) == [
+        "next step: git blackbird decide    # asks for each",
         f"next step: git blackbird decide a --approve{remark}",
         f"next step: git blackbird decide b --approve{remark}",
         "next step: git blackbird resume q --stop-after-each --no-input --answer x=VALUE",

@@ -255,6 +255,7 @@ def test_json_with_the_natural_fields_is_a_page(repo: Path) -> None:
     [
         ("{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ("{}", "no tasks: a list of them, or an object with `items` or `tasks`, is expected"),
+        ("[5]", "task 1: an object is expected"),
         ('[{"id": "a"}]', "a: title: field required"),
         ('[{"title": "a", "titel": 1}]', "task 1: titel: extra inputs are not permitted"),
         ('[{"id": "a", "title": "A", "parent": "x"}]', "a: its parent x is not among the tasks"),

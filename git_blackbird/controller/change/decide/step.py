@@ -139,6 +139,10 @@ def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
             return None
         return rejected_stop(run.task_id)
     if run.decision_state is DecisionState.APPROVED_QUIT:
+        if not call.scope.starts_agents:
+            # It lands first, and nothing else is asked.
+            call.scope = replace(call.scope, decisions_left=0)
+            return None
         is_over = isinstance(next_action(state, CallScope()), Idle)
         steps = () if is_over else (EXECUTE,)
         return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
