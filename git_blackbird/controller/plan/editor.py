@@ -46,7 +46,7 @@ _FORM = (
     "Below it, one a line: `id:` `after: OTHER, OTHER` `agent:` `model:` `description:` `notes:`",
     "Then what its agent is to do, in as many lines as you like, and `- [ ] what must hold in the end`.",
 )
-_EARLIER_TEXT = PageFault(
+_EARLIER_TEXT = PageFault.of(
     "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
 )
 
@@ -290,12 +290,8 @@ def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
 def _next_offer(document: _Document, offer: _Offer, text: str, fault: RequestError) -> _Offer:
     """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
     if isinstance(fault, PageConflictError):
-        faults = [PageFault(_literal(line)) for line in fault.theirs()]
+        faults = [PageFault.of(line) for line in fault.theirs()]
         page, base = fault.merged, fault.base(offer.base)
         return _Offer(with_faults(document.render(page), faults), base, fault)
-    faults = list(fault.faults) if isinstance(fault, PageError) else [PageFault(_literal(fault.message))]
+    faults = list(fault.faults) if isinstance(fault, PageError) else [PageFault.of(fault.message)]
     return _Offer(with_faults(text, faults), offer.base, fault)
-
-
-def _literal(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")

@@ -11,7 +11,7 @@ from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import EditResult, require_no_runs
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask
+from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, as_literal
 from git_blackbird.model.base.ids import (
     MODEL_NAME,
     TaskId,
@@ -240,12 +240,9 @@ class _Reading:
             if (fault := task_id_fault(name)) is not None:
                 self._fault(task, f"the id {name!a} {fault}", "id")
             elif folded in lines:
-                text = (
-                    f'line {{0}} and line {{1}} have one id, "{name}"'
-                    if task.line
-                    else f'two tasks have the id "{name}"'
-                )
-                self._faults.append(PageFault(text, (lines[folded], task.lines.get("id", 0))))
+                text = "line {0} and line {1} have one id," if task.line else "two tasks have the id"
+                both = lines[folded], task.lines.get("id", 0)
+                self._faults.append(PageFault(f'{text} "{as_literal(name)}"', both))
             elif TaskId(name) not in self._base and folded in taken:
                 self._fault(task, f'a task "{name}" exists already (ids are compared without case)', "id")
             lines[folded] = task.lines.get("id", 0)
@@ -258,9 +255,8 @@ class _Reading:
     def _fault(self, task: PageTask, text: str, field: str = "") -> None:
         # What was read of JSON has no lines.
         where = "" if task.line else f"{task.fields.get('id', task.title)}: "
-        literal = (where + text).replace("{", "{{").replace("}", "}}")
-        line = task.lines.get(field, task.line)
-        fault = PageFault(f"line {{0}}: {literal}" if task.line else literal, (line,))
+        lines = (task.lines.get(field, task.line),) if task.line else ()
+        fault = PageFault.of(where + text, *lines)
         if fault not in self._faults:
             self._faults.append(fault)
 
@@ -279,7 +275,7 @@ class _Reading:
             now, was = fields_of(self._plan.tasks[task_id]), self._base[task_id]
             if page_task(now, task_id, was.depth) != was:
                 text = f"{task_id} was changed by someone else meanwhile: it is not deleted"
-                self._faults.append(PageFault(text.replace("{", "{{").replace("}", "}}")))
+                self._faults.append(PageFault.of(text))
         if self._faults:
             raise PageError(self._faults)
         if conflicts:
@@ -371,9 +367,7 @@ class _Reading:
         words = set(re.split(r"[\s,;:\"]+", error.message))
         named = zip(self._page, self.ids, strict=True)
         lines = [task.line for task, task_id in named if task_id in words and task.line]
-        places = ", ".join(f"{{{number}}}" for number in range(len(lines)))
-        text = error.message.replace("{", "{{").replace("}", "}}")
-        return PageError([PageFault(f"line {places}: {text}" if lines else text, tuple(lines))])
+        return PageError([PageFault.of(error.message, *lines)])
 
 
 def _parents(

@@ -52,7 +52,7 @@ def read_page(text: str) -> tuple[PageTask, ...]:
 
 
 def _error(faults: Sequence[str]) -> PageError:
-    return PageError([PageFault(fault.replace("{", "{{").replace("}", "}}")) for fault in faults])
+    return PageError([PageFault.of(fault) for fault in faults])
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:

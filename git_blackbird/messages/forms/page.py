@@ -34,9 +34,20 @@ class PageFault(NamedTuple):
     text: str
     lines: tuple[int, ...] = ()
 
+    @classmethod
+    def of(cls, text: str, *lines: int) -> "PageFault":
+        """Make an error of a text that says itself what it means, with its lines before it."""
+        places = ", ".join(f"{{{number}}}" for number in range(len(lines)))
+        return cls(f"line {places}: {as_literal(text)}" if lines else as_literal(text), lines)
+
     def at(self, shift: int = 0) -> str:
         """Return the text, for a page in which each line is by so many further down."""
         return self.text.format(*(line + shift for line in self.lines))
+
+
+def as_literal(text: str) -> str:
+    """Return a text, such as a name, for the text of a PageFault."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 class PageError(RequestError):
@@ -82,7 +93,7 @@ def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
         lines[end] = ""
     elif is_whole:
         reader.faults.append(
-            PageFault("the page is cut off: it lacks the line at its end, `<!-- N tasks -->`")
+            PageFault.of("the page is cut off: it lacks the line at its end, `<!-- N tasks -->`")
         )
     for number, line in enumerate(lines, start=1):
         reader.read(number, line)
@@ -181,7 +192,7 @@ class _Reader:
 
     def fault(self, number: int, text: str) -> None:
         """Note what is wrong with a line."""
-        self.faults.append(PageFault(f"line {{0}}: {text.replace('{', '{{').replace('}', '}}')}", (number,)))
+        self.faults.append(PageFault.of(text, number))
 
     def finish(self) -> tuple[PageTask, ...]:
         self._end_task()
