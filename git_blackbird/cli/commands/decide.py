@@ -6,12 +6,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from git_blackbird.cli.commands.run import MessageOptions, build_ui, loop_runner, take_over
+from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop, take_over
 from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_recorded, show_stop
 from git_blackbird.cli.ui.base import SilentUI
-from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
@@ -108,8 +107,7 @@ def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is
     with build_ui(call, workspace, stream=False) as ui:
         loop = decide_loop(workspace, ui, task_ids, only_next=only_next)
         try:
-            with loop_runner(workspace, call.command, loop) as runner:
-                stop = runner.run(loop.run(join_cluster))
+            stop = run_loop(workspace, call.command, loop)
         except LockedError as error:
             call.print(f"{error.message}; it lands what you approve")
             stop = asyncio.run(decide_beside(workspace, ui, task_ids, only_next=only_next))
@@ -127,9 +125,9 @@ def _record(
     """Record one decision on each task, and land what was approved."""
     workspace, results = call.workspace, list[DecisionResult]()
     plan = workspace.store.plan()
-    # Nothing is decided where one of the names is none.
     for task_id in task_ids:
         take_over(call, workspace, task_id)
+    # Nothing is decided where one of the names is none.
     named = tuple(find_task(plan, task_id).id for task_id in dict.fromkeys(task_ids))
     try:
         for task_id in named:
@@ -141,12 +139,14 @@ def _record(
     finally:
         # Also where a later one is refused.
         _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
-    for result in results:
-        _show_data(call, result)
+    _show_data(call, results[-1])
     return ExitCode.OK
 
 
 def _show_data(call: CommandContext, result: DecisionResult) -> None:
+    if not call.as_json:
+        return
+    # As it is once it has landed.
     run = call.workspace.store.records.history(result.run.task_id).find(result.run.id) or result.run
     call.data("events:DecideOutput", result, stage=stage_of(run))
 
@@ -177,8 +177,7 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> None:
         shown: UserInterface = SilentUI() if call.as_json else ui
         loop = decide_loop(workspace, shown, task_ids, only_next=False)
         try:
-            with loop_runner(workspace, call.command, loop) as runner:
-                stop = runner.run(loop.run(join_cluster))
+            stop = run_loop(workspace, call.command, loop)
         except LockedError as error:
             call.print_err(f"{error.message}; it lands what you approved")
             return

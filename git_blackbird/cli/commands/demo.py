@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from git_blackbird.cli.commands.run import build_ui, loop_runner
+from git_blackbird.cli.commands.run import build_ui, run_loop
 from git_blackbird.cli.commands.status_list import status
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
@@ -14,7 +14,6 @@ from git_blackbird.cli.syntax.setup import DEMO_FOLDER
 from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
-from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
@@ -49,8 +48,7 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> 
     else:
         with build_ui(inside, workspace, stream=False) as ui:
             loop = execute_loop(workspace, ui, (), None)
-            with loop_runner(workspace, "demo", loop) as runner:
-                stop = runner.run(loop.run(join_cluster))
+            stop = run_loop(workspace, "demo", loop)
         code = show_stop(inside, stop, ui.shown_reviews)
     call.print("\n$ git blackbird status")
     status(replace(inside, command="status"))
@@ -86,8 +84,7 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
             loop = execute_loop(workspace, ui, (), None)
         else:
             loop = resume_loop(workspace, ui, ResumeRequest(resumed))
-        with loop_runner(workspace, "demo", loop) as runner:
-            stop = runner.run(loop.run(join_cluster))
+        stop = run_loop(workspace, "demo", loop)
     show_stop(call, stop, ui.shown_reviews)
     return stop
 

@@ -43,6 +43,7 @@ from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.plan_edits import agent_fault
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
@@ -81,7 +82,7 @@ def validate(call: CommandContext) -> ExitCode:
             call.print("  git blackbird init && git blackbird add -F tasks.json")
     else:
         for task in workspace.store.plan().tasks.values():
-            if task.agent not in (None, *AGENT_NAMES):
+            if agent_fault(task.agent) is not None:
                 call.warn(f"{task.id}: there is no agent {task.agent}", f"agents: {', '.join(AGENT_NAMES)}")
         call.print("OK")
     call.data("plan:ValidateOutput", valid=not faults, faults=faults)

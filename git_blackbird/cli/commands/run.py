@@ -39,6 +39,7 @@ from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.views.events import Timings
+from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -55,6 +56,12 @@ def loop_runner(workspace: Workspace, command: str, loop: Loop) -> Iterator[asyn
         for number in _PAUSING:
             events.add_signal_handler(number, interrupt_once, presses, loop.interrupt)
         yield runner
+
+
+def run_loop(workspace: Workspace, command: str, loop: Loop) -> Stop:
+    """Run a loop to its stop. Raises LockedError as ``loop_runner`` does, and what the loop raises."""
+    with loop_runner(workspace, command, loop) as runner:
+        return runner.run(loop.run(join_cluster))
 
 
 def interrupt_once(presses: Debouncer, interrupt: Callable[[], None]) -> None:

@@ -210,7 +210,7 @@ class Call:
 
     @contextlib.contextmanager
     def at_work(self, stopping: str, task_id: TaskId, what: str = "its agent") -> Iterator[None]:
-        """Name what an interrupt does to a program at work: ``stopping``, and a second one kills ``what``."""
+        """Register a running program: an interrupt reports ``stopping``, a second one kills ``what``."""
         self._running[task_id] = stopping, what
         try:
             yield

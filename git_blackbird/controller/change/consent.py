@@ -5,9 +5,7 @@ import hashlib
 import json
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.change.stops import (
-    NotAgreedError,
-)
+from git_blackbird.controller.change.stops import NotAgreedError
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.events import render_rights

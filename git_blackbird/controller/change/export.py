@@ -110,7 +110,7 @@ def publish_branch(
     Raises RequestError where there is no program for requests, before anything is pushed, and with the words
     of git or of that program.
     """
-    program = request_program(workspace.environment.environ)
+    program = request_program(workspace.environment.environ) if requests else None
     if requests and program is None:
         raise RequestError(
             "neither gh nor glab is here to open a request",
@@ -118,7 +118,7 @@ def publish_branch(
         )
     push_branch(workspace.repo, result.name, remote)
     pushed = replace(result, remote=remote)
-    if not requests or program is None:
+    if program is None:
         return pushed
     state = workspace.plan_state()
     task = find_task(state.plan, result.task_id)

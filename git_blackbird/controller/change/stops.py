@@ -1,6 +1,5 @@
 """The stops of a call that follow from the work on a change."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
@@ -67,22 +66,21 @@ def open_items_stop(stops: Sequence[Stop]) -> Stop:
     """Return the stop where several decisions or questions were left open."""
     if len(stops) == 1:
         return stops[0]
-    first, count = first_of(stops), Counter(stop.reason for stop in stops)
+    first, decisions = first_of(stops), [one for one in stops if one.reason is StopReason.DECISION_REQUIRED]
     others = "or --request-changes -m TEXT, or --reject"
     steps = tuple(
         task_command("decide", stop.task_id or "", " --approve", remark=others)
-        if stop.reason is StopReason.DECISION_REQUIRED
+        if stop in decisions
         else next(iter(stop.next_steps), "")
         for stop in stops
     )
-    if count[StopReason.DECISION_REQUIRED] > 1:
+    if len(decisions) > 1:
         steps = (*steps, DECIDE_EACH)
-    return Stop(first.reason, "; ".join(_open_texts(stops)), steps, first.task_id)
+    return Stop(first.reason, "; ".join(_open_texts(stops, decisions)), steps, first.task_id)
 
 
-def _open_texts(stops: Sequence[Stop]) -> Iterator[str]:
+def _open_texts(stops: Sequence[Stop], due: Sequence[Stop]) -> Iterator[str]:
     """Yield one text for all decisions, and the texts of the other stops."""
-    due = [stop for stop in stops if stop.reason is StopReason.DECISION_REQUIRED]
     if len(due) > 1:
         yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"
     yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)

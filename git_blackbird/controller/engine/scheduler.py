@@ -127,8 +127,9 @@ class Scheduler:
                 return action
             task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
             models = models_of(self._call.workspace, action)
-            self._not_started |= {task_id} if agent in self._gone else set()
-            if not self._has_room(holds) or agent in self._gone or not self._may_begin(models):
+            if agent in self._gone:
+                self._not_started.add(task_id)
+            if agent in self._gone or not self._has_room(holds) or not self._may_begin(models):
                 waiting |= {task_id}
                 continue
             trace.event("begin", type(action).__name__, task_id)
@@ -186,7 +187,7 @@ class Scheduler:
                 stop = task.result()
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
-                self._not_started |= {job.task_id}
+                self._not_started.add(job.task_id)
             except BlackbirdError as error:
                 self._faults[job.task_id], error.is_told = error, True
                 self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))

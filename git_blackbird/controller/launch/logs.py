@@ -12,8 +12,6 @@ from git_blackbird.storage.copies import move_log
 from git_blackbird.storage.paths import Paths
 
 _STREAMS = ("stdout", "stderr")
-
-
 _MEGABYTE = 1024 * 1024
 
 

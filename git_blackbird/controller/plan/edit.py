@@ -179,7 +179,7 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditR
 
 
 def rename_task(workspace: Workspace, task_id: str, new_id: str) -> TaskId:
-    """Give a task without runs another id, also where others name it; return the id that it had.
+    """Change the id of a task without runs, and every mention of it; return the old id.
 
     Raises RequestError, also while an agent works on the task.
     """

@@ -134,7 +134,7 @@ def edit_in_editor(workspace: Workspace, task_id: str, asks: Asks) -> PageResult
 
 
 def edit_plan_in_editor(workspace: Workspace, asks: Asks) -> PageResult:
-    """Let a person edit the whole plan, as ``edit_in_editor`` does one task."""
+    """Open the whole plan in the editor, with the guarantees of ``edit_in_editor``."""
     workspace.environment.forbid_agents("edit tasks")
     page = page_of(workspace.store.plan())
     if not page:
@@ -144,7 +144,7 @@ def edit_plan_in_editor(workspace: Workspace, asks: Asks) -> PageResult:
 
 
 def add_in_editor(workspace: Workspace, parent: str | None, asks: Asks) -> PageResult:
-    """Let a person write new tasks, as ``edit_in_editor`` does old ones."""
+    """Open an empty page for new tasks in the editor, with the guarantees of ``edit_in_editor``."""
     where = "at the top of the plan" if parent is None else f"below {parent}"
     if parent is not None:
         find_task(workspace.store.plan(), parent)

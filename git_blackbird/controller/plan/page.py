@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task, require_whole
@@ -11,9 +12,8 @@ from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import EditResult, require_no_runs
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, as_literal
+from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, as_literal, given_fields
 from git_blackbird.model.base.ids import (
-    MODEL_NAME,
     TaskId,
     fold_task_id,
     full_ids,
@@ -22,7 +22,6 @@ from git_blackbird.model.base.ids import (
 )
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import decide_run_command
-from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.graph import find_new_deadlock
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -31,9 +30,11 @@ from git_blackbird.model.rules.plan_edits import (
     FieldConflictError,
     TaskFields,
     WantedTask,
+    agent_fault,
     changed_fields,
     fields_of,
     merge_fields,
+    model_fault,
     rewritten,
     title_fault,
 )
@@ -134,17 +135,16 @@ def page_of(plan: Plan, task_ids: Collection[TaskId] | None = None) -> tuple[Pag
 
 def page_task(fields: TaskFields, task_id: TaskId, depth: int) -> PageTask:
     """Return a task as a page has it."""
-    texts = {
-        "id": task_id,
-        "agent": fields.agent,
-        "model": fields.model,
-        "description": fields.description or None,
-        "notes": fields.notes,
-    }
     return PageTask(
         fields.title,
         depth,
-        {name: text for name, text in texts.items() if text is not None},
+        given_fields(
+            id=task_id,
+            agent=fields.agent,
+            model=fields.model,
+            description=fields.description or None,
+            notes=fields.notes,
+        ),
         fields.deps or None,
         {str(dep): why for dep, why in fields.dep_rationale.items()},
         _as_shown(fields.prompt),
@@ -309,10 +309,10 @@ class _Reading:
             self._fault(task, fault)
         if (base is None or base.criteria != task.criteria) and not all(map(str.strip, task.criteria)):
             self._fault(task, "a criterion is empty")
-        if task.fields.get("agent", AGENT_NAMES[0]) not in AGENT_NAMES:
-            self._fault(task, f"agent: {task.fields['agent']!a} is none of {', '.join(AGENT_NAMES)}", "agent")
-        if not re.fullmatch(MODEL_NAME, task.fields.get("model", "any")):
-            self._fault(task, f"model: {task.fields['model']!a} is no name of a model", "model")
+        if (fault := agent_fault(fields.agent)) is not None:
+            self._fault(task, f"agent: {fault}", "agent")
+        if (fault := model_fault(fields.model)) is not None:
+            self._fault(task, f"model: {fault}", "model")
         if strangers := reasons.keys() - set(deps):
             self._fault(task, f"a reason for {', '.join(sorted(strangers))}, which is not in `after:`")
         return fields
@@ -324,9 +324,15 @@ class _Reading:
             self._fault(task, f"status: {name!a} is none", "status")
         return _OVER.get(name)
 
+    @cached_property
+    def _names(self) -> Collection[TaskId]:
+        """The ids of the page and of what else is in the plan, each once."""
+        left = self._plan.tasks.keys() - set(self.removed)
+        return dict.fromkeys((*self.ids, *(one for one in self._plan.tasks if one in left))).keys()
+
     def _find(self, task: PageTask, name: str, where: str) -> TaskId:
         """Return the task of a name: an id, a title of the page, or a unique beginning of an id."""
-        ids = dict.fromkeys((*self.ids, *(one for one in self._plan.tasks if one not in self.removed)))
+        ids = self._names
         if TaskId(name) in ids:
             return TaskId(name)
         if TaskId(name) in self.removed:

@@ -227,7 +227,7 @@ def check_lines(check: CheckResult) -> Iterator[str]:
 
 
 def agent_words(task: Task) -> str:
-    """Name the agent and the model that a task has of its own; "" for none."""
+    """Return the agent and the model that a task names, in a few words; "" for none."""
     return " ".join(filter(None, (task.agent, task.model)))
 
 

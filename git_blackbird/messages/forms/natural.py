@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, parse_page
+from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields, parse_page
 
 
 class _Task(BaseModel):
@@ -112,18 +112,17 @@ def _in_order(tasks: Sequence[_Task], faults: list[str]) -> Iterator[PageTask]:
 
 
 def _page_task(task: _Task, depth: int) -> PageTask:
-    texts = {
-        "id": task.id,
-        "agent": task.agent,
-        "model": task.model,
-        "status": task.status,
-        "description": task.description or None,
-        "notes": task.notes,
-    }
     return PageTask(
         task.title,
         depth,
-        {name: text for name, text in texts.items() if text is not None},
+        given_fields(
+            id=task.id,
+            agent=task.agent,
+            model=task.model,
+            status=task.status,
+            description=task.description or None,
+            notes=task.notes,
+        ),
         tuple(task.deps) or None,
         task.reasons,
         task.prompt,

@@ -78,6 +78,11 @@ class PageTask:
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
+def given_fields(**values: str | None) -> dict[str, str]:
+    """Return the one-line fields that have a value."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
     """Parse a page. Raises PageError with every error.
 

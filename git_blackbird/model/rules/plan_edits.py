@@ -76,6 +76,16 @@ def title_fault(title: str) -> str | None:
     return None
 
 
+def agent_fault(name: str | None) -> str | None:
+    """Return why a task cannot name an agent, or None; without a name it is the configured one."""
+    return None if name in (None, *AGENT_NAMES) else f"{name!a} is none of {', '.join(AGENT_NAMES)}"
+
+
+def model_fault(name: str | None) -> str | None:
+    """Return why a text cannot be the name of a model, or None."""
+    return None if name is None or re.fullmatch(MODEL_NAME, name) else f"{name!a} is no name of a model"
+
+
 def check_fields(before: TaskFields | None, after: TaskFields) -> None:
     """Reject invalid changes: a title of several lines, a blank criterion. Old values may stay.
 
@@ -85,10 +95,10 @@ def check_fields(before: TaskFields | None, after: TaskFields) -> None:
     fault = title_fault(after.title) if "title" in changed else None
     if fault is not None:
         raise RequestError(fault, hint="--title TEXT")
-    if "agent" in changed and after.agent not in (None, *AGENT_NAMES):
-        raise RequestError(f"{after.agent!a} is none of {', '.join(AGENT_NAMES)}", hint="nothing was changed")
-    if "model" in changed and (after.model is not None and not re.fullmatch(MODEL_NAME, after.model)):
-        raise RequestError(f"{after.model!a} is no name of a model", hint="--model NAME")
+    if "agent" in changed and (fault := agent_fault(after.agent)) is not None:
+        raise RequestError(fault, hint="nothing was changed")
+    if "model" in changed and (fault := model_fault(after.model)) is not None:
+        raise RequestError(fault, hint="--model NAME")
     if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
         raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
 

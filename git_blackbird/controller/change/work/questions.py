@@ -19,10 +19,7 @@ from git_blackbird.messages.incoming.questions import match_answers, questions_o
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.next_action import (
-    AskPaused,
-    AskQuestions,
-)
+from git_blackbird.model.rules.next_action import AskPaused, AskQuestions
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
@@ -82,17 +79,9 @@ def _without_answers(call: Call, action: AskQuestions, reply: Run | Unanswered |
 
 
 _QUESTION = "paused"
-
-
 _CONTINUE = "Continue in its session"
-
-
 _RESTART = "Restart in a new session"
-
-
 _LEAVE = "Leave it paused and stop here"
-
-
 _LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 

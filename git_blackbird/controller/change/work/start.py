@@ -9,10 +9,7 @@ from git_blackbird import trace
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.approval import warn_uncommitted
-from git_blackbird.controller.change.stops import (
-    interrupted_stop,
-    undelivered_stop,
-)
+from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
 from git_blackbird.controller.change.work.finish import count_as_failure
 from git_blackbird.controller.change.work.instructions import Instruction
 from git_blackbird.controller.change.work.task_run import run_task, warn_left_out
@@ -85,7 +82,7 @@ def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
 
 
 def _warn_before(call: Call, instruction: Instruction) -> None:
-    """Name, once a call, what the agents will not see, and runs of the task in other worktrees."""
+    """Warn of files that agents will not see, once a call, and of runs of the task in other worktrees."""
     workspace, task_id = call.workspace, instruction.task.id
     if not call.touched:
         warn_uncommitted(workspace, call.ui)
