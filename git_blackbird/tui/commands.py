@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
@@ -197,7 +198,8 @@ class Commands:
     async def show_review(self, task_id: TaskId) -> None:
         """Show the reviews of a task, and do what a person chooses."""
         workspace = await asyncio.to_thread(self._app.open_workspace)
-        request = await self._app.ask(await asyncio.to_thread(_review_screen, workspace, task_id))
+        create_screen = await asyncio.to_thread(_read_reviews, workspace, task_id)
+        request = await self._app.ask(create_screen())
         if request is None:
             return
         match request.action:
@@ -277,15 +279,15 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
         raise
 
 
-def _review_screen(workspace: Workspace, task_id: TaskId) -> ReviewScreen:
-    """Read the reviews of a task, and why an action on them is not possible."""
+def _read_reviews(workspace: Workspace, task_id: TaskId) -> Callable[[], ReviewScreen]:
+    """Read the reviews of a task, and why an action on them is not possible, in any thread."""
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     running = running_command(workspace)
     busy = None if running is None else f"running: {running}"
     review = review_obstacle(state, task)
     if task.is_leaf:
-        return ChangeReviewScreen(view_change_review(workspace, task), Obstacles(busy, review, None))
-    return ParentReviewScreen(
-        view_review(workspace, task_id), Obstacles(busy, review, dismissal_obstacle(state, task))
-    )
+        change_review = view_change_review(workspace, task)
+        return partial(ChangeReviewScreen, change_review, Obstacles(busy, review, None))
+    obstacles = Obstacles(busy, review, dismissal_obstacle(state, task))
+    return partial(ParentReviewScreen, view_review(workspace, task_id), obstacles)

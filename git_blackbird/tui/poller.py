@@ -77,7 +77,9 @@ class Poller:
     def _show_spent(self) -> None:
         """Read what was spent on the tasks in view; older records of a task may lie on disk."""
         if (view_state := self._app.view_state) is not None:
-            spent = self._spent.look_up(view_state.state, self._app.main.plan_tree.in_view)
+            # Only the screen's own thread may ask a widget: its size can make Textual create a scroll bar.
+            tasks = self._app.call_from_thread(self._app.main.plan_tree.in_view)
+            spent = self._spent.look_up(view_state.state, tasks)
             self._app.call_from_thread(self._app.main.show_spent, spent)
 
     def _show(self, view_state: ViewState) -> None:

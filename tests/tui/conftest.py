@@ -1,5 +1,6 @@
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.reactive import Reactive
 
 from tests.controller.support import configure
 from tests.support import commit
@@ -47,6 +49,18 @@ def shared() -> Iterator[None]:
 def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what nobody would see."""
     monkeypatch.setattr(Compositor, "render_update", _render_what_is_looked_at)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no other thread change a widget: where Textual allows it, it fails now and then."""
+    set_value = Reactive.__set__
+
+    def set_in_main_thread(self: Reactive[Any], obj: Any, value: Any) -> None:
+        assert threading.current_thread() is threading.main_thread(), f"{obj!r}: {self.name} set by a thread"
+        set_value(self, obj, value)
+
+    monkeypatch.setattr(Reactive, "__set__", set_in_main_thread)
 
 
 @pytest.fixture

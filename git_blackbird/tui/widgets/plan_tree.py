@@ -115,9 +115,8 @@ class PlanTree(ScrollView, can_focus=True):
         name = FILTERS[self.filter_index][0] if self.filter_index else ""
         return Narrowed(name, self.searched, index + 1 if is_match else 0, len(self._matches))
 
-    @property
     def in_view(self) -> tuple[Task, ...]:
-        """The tasks on the screen."""
+        """Return the tasks on the screen."""
         top = round(self.scroll_y)
         return tuple(task for _, task in self._rows[top : top + self.size.height])
 
