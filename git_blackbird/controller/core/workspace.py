@@ -90,8 +90,13 @@ class Workspace:
         """Whether tasks that start now get worktrees of their own."""
         return self.config.execution.worktrees or self.is_parallel
 
-    def gets_worktree(self, history: History) -> bool:
-        """Whether a task that starts again gets a worktree of its own: always if it had one before."""
+    def gets_worktree(self, history: History, resumed: Run | None = None) -> bool:
+        """Whether the next run of a task works in a worktree of its own.
+
+        A session goes on where it was; a task that starts again has a worktree if it ever had one.
+        """
+        if resumed is not None:
+            return not resumed.is_in_place
         newest = history.newest
         return self.uses_worktrees or (newest is not None and not newest.is_in_place)
 

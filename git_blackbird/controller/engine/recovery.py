@@ -32,7 +32,7 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import log_bytes, log_paths, publish_leftover_logs
 from git_blackbird.controller.launch.scratch import remove_litter
-from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
@@ -132,7 +132,7 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallScope) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
-    place = place_of(workspace, run)
+    place = workspace_of(workspace, run)
     if place is not None:
         with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
             remove_litter(place.repo.top, run, find_agent_for_run(place, run).leftover_dirs)

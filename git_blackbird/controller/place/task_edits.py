@@ -5,7 +5,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.merged_places import merge_in_worktree
 from git_blackbird.controller.place.snapshots import snapshot
-from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.git.worktree.changes import changed_paths
 from git_blackbird.git.worktree.linked import unmerged_paths
 from git_blackbird.model.run.run import Run
@@ -26,7 +26,7 @@ def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
     Raises SnapshotError, GitError.
     """
     change = run.change_elsewhere
-    place = None if change is None or run.has_landed else place_of(workspace, run)
+    place = None if change is None or run.has_landed else workspace_of(workspace, run)
     if change is None or place is None:
         return None
     tree = snapshot(place, since=run.head_tree).tree

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, unmerged_paths
 from git_blackbird.git.worktree.markers import paths_with_markers
@@ -48,7 +48,7 @@ def unresolved_text(paths: Iterable[bytes]) -> str | None:
 
 def is_conflict_shown(workspace: Workspace, run: Run, change: Trees | None) -> bool:
     """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
-    last, place = _last_merge(workspace, run), place_of(workspace, run)
+    last, place = _last_merge(workspace, run), workspace_of(workspace, run)
     if last is None or place is None or base_tree(place.repo) != last.brought.merge.base:
         return False
     return last.brought.change == change and bool(last.merge.conflicts)
@@ -63,7 +63,7 @@ def _untouched_conflicts(workspace: Workspace, run: Run, change: Trees, named: s
     last = _last_merge(workspace, run)
     if last is None or last.brought.change == change or not last.merge.conflicts:
         return
-    trees, place = TreeStore(workspace.repo), place_of(workspace, run)
+    trees, place = TreeStore(workspace.repo), workspace_of(workspace, run)
     unmerged = last.merge.conflicts if place is None else unmerged_paths(place.repo)
     sides = (*last.brought.change, last.brought.merge.base)
     for path in last.merge.conflicts:

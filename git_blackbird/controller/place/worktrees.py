@@ -54,8 +54,8 @@ from git_blackbird.model.views.events import Phase
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run works.
+class Opened:
+    """The place of a run, ready for work.
 
     ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
     ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are paths of the user's
@@ -69,7 +69,7 @@ class Place:
     notices: tuple[str, ...] = ()
 
 
-def place_of(workspace: Workspace, run: Run) -> Workspace | None:
+def workspace_of(workspace: Workspace, run: Run) -> Workspace | None:
     """Return the workspace with the worktree that a run worked in; None where that is gone."""
     if run.is_in_place:
         return workspace
@@ -95,17 +95,17 @@ def worktrees_folder(workspace: Workspace) -> Path:
     return Path(os.path.realpath(top / Path(given or beside).expanduser()))
 
 
-def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Place:
+def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Opened:
     """Return the place of work on a task: in place, or a worktree, made if needed.
 
     A session goes on where it was: agents find theirs by the path. What is started anew has a worktree again
     if it had one. Raises GitTooOldError, SnapshotError, RequestError where the place of a worktree is taken,
     GitError.
     """
+    if not workspace.gets_worktree(workspace.store.records.history(task_id), resumed):
+        return Opened(workspace)
     if resumed is not None:
-        return Place(workspace) if resumed.is_in_place else _reopen(workspace, resumed)
-    if not workspace.gets_worktree(workspace.store.records.history(task_id)):
-        return Place(workspace)
+        return _reopen(workspace, resumed)
     require_merge_tree(workspace.repo)
     folder = folder_for(workspace, task_id)
     return _make(workspace, task_id, folder, _release_old(workspace, task_id))
@@ -120,14 +120,14 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
     return workspace.in_worktree(linked)
 
 
-def _reopen(workspace: Workspace, run: Run) -> Place:
+def _reopen(workspace: Workspace, run: Run) -> Opened:
     if not run.has_landed:
         linked, notices = _worktree_in_place(workspace, run)
         if run.own.decision.by is Requester.LANDING and run.brought is not None:
             run = bring_merge(workspace, run, linked, run.brought.merge.base)
         merged = merge_in_worktree(run, linked)
         base = run.worktree_base if merged is None else merged.base
-        return Place(workspace.in_worktree(linked), base, notices=notices)
+        return Opened(workspace.in_worktree(linked), base, notices=notices)
     folder = folder_for(workspace, run.task_id)
     return _make(workspace, run.task_id, folder, _release_old(workspace, run.task_id))
 
@@ -172,7 +172,7 @@ def kept_text(task_id: str, kept: str) -> str:
     return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
 
 
-def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[str, ...]) -> Place:
+def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[str, ...]) -> Opened:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
@@ -188,7 +188,7 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[st
         end_checkout(linked)
         place = workspace.in_worktree(linked)
         begins = snapshot_of_new_worktree(place, taken.tree)
-    return Place(
+    return Opened(
         place, begins=begins, left_out=taken.left_out, notices=(*notices, *_empty_texts(task_id, failed))
     )
 
@@ -319,7 +319,7 @@ def bring_submodules(workspace: Workspace, run: Run) -> None:
     change = run.change_elsewhere
     if change is None or not any(submodule_sides(TreeStore(workspace.repo), change)):
         return
-    place = place_of(workspace, run)
+    place = workspace_of(workspace, run)
     if place is not None:
         with contextlib.suppress(RequestError):
             keep_submodules(workspace, place.repo)

@@ -8,16 +8,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.place import Place, place_of
 from git_blackbird.controller.place.snapshots import snapshot
-from git_blackbird.controller.place.unresolved import unresolved_paths
-from git_blackbird.controller.place.worktrees import place_of
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.both_added import with_additions
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import Trees
 
 
@@ -40,8 +37,8 @@ def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]
     if not found:
         return
     now = snapshot(workspace).tree
-    for task_id, (run, change) in found.items():
-        own = sorted({*_conflicts(workspace, change, now), *unresolved_paths(workspace, run, change)})
+    for task_id, (place, change) in found.items():
+        own = sorted({*_conflicts(workspace, change, now), *place.conflicts(change)})
         if own:
             yield Conflict(task_id, None, tuple(path.decode(errors="replace") for path in own))
     changes = {task_id: change for task_id, (_, change) in found.items()}
@@ -55,19 +52,10 @@ def _conflicts(workspace: Workspace, change: Trees, tree: str) -> tuple[bytes, .
     return with_additions(workspace.repo, merge).conflicts
 
 
-def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Run, Trees]]]:
+def _changes(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, tuple[Place, Trees]]]:
     trees = TreeStore(workspace.repo)
     for task, run in state.open_runs:
-        change = _change(workspace, run)
+        place = place_of(workspace, run)
+        change = place.unlanded_change()
         if change is not None and change.base in trees and change.head in trees:
-            yield task.id, (run, change)
-
-
-def _change(workspace: Workspace, run: Run) -> Trees | None:
-    """Return what a task has changed so far in a worktree of its own."""
-    base, place = run.worktree_base or run.base_tree, place_of(workspace, run)
-    if run.is_in_place or base is None:
-        return None
-    if run.status is not RunStatus.RUNNING or place is None:
-        return run.change_elsewhere
-    return Trees(base, snapshot(place, since=base).tree)
+            yield task.id, (place, change)

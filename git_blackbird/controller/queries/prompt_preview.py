@@ -69,11 +69,10 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
 
 def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> Instruction:
     resumed, task_id = order.resumes, order.task.id
-    if resumed is None:
-        is_elsewhere, since = workspace.gets_worktree(state.history(task_id)), None
-    else:
-        is_elsewhere, since = not resumed.is_in_place, based_at(resumed)
-    return order.with_other_tasks(other_tasks(state, task_id, (), since)) if is_elsewhere else order
+    if not workspace.gets_worktree(state.history(task_id), resumed):
+        return order
+    since = None if resumed is None else based_at(resumed)
+    return order.with_other_tasks(other_tasks(state, task_id, (), since))
 
 
 def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruction:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.states import APPROVALS, DecisionState
 from git_blackbird.model.run.summary import Trees
 
 
@@ -156,6 +156,11 @@ class Decision:
     undoes: bool = False
     without_commit: bool = False
     comments: tuple[ReviewComment, ...] = ()
+
+    @property
+    def may_commit(self) -> bool:
+        """Whether it is an approval that was not asked to make no commit."""
+        return self.state in APPROVALS and not self.without_commit
 
 
 @dataclass(frozen=True)

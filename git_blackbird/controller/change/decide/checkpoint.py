@@ -7,12 +7,11 @@ from git_blackbird.controller.change.trees import change_of, combined_change
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.place.snapshots import snapshot
-from git_blackbird.controller.place.task_edits import TaskEdits, find_edits
-from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
+from git_blackbird.controller.place.place import Place, place_of
+from git_blackbird.controller.place.task_edits import TaskEdits
+from git_blackbird.controller.place.unresolved import unresolved_text
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.summary import summarize
@@ -49,7 +48,7 @@ from git_blackbird.model.run.parts import LandingBlocked
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import NO_CHANGE, Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
-from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, OtherBranch, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 
@@ -62,8 +61,9 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     """
     runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, task.id)
-    worktree = None if pair is None or not run.is_in_place else worktree_tree(workspace, pair)
-    merged, edits = merged_or_none(run), _edits(workspace, run)
+    place = place_of(workspace, run)
+    worktree = None if pair is None else place.files_now(pair)
+    merged, edits = merged_or_none(run), _edits(place)
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
     return Checkpoint(
@@ -73,7 +73,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         pair=pair,
         moved=diverged_names(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
-        conflict=_conflict(workspace, run, pair),
+        conflict=None if pair is None else unresolved_text(place.conflicts(pair)),
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
         is_in_worktree=Work.of(state.history(task.id)).is_in_worktree,
@@ -87,26 +87,19 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
-        other_branch=other_branch(workspace, run),
+        other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
 
 
-def _edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+def _edits(place: Place) -> TaskEdits | None:
     try:
-        return find_edits(workspace, run)
+        return place.edits()
     except GitStoppedError:
         raise
     except BlackbirdError:
         # As with a snapshot of the user's worktree, whoever approves is told.
         return None
-
-
-def _conflict(workspace: Workspace, run: Run, pair: Trees | None) -> str | None:
-    """Name the conflicts that the change of a run in a worktree of its own leaves unresolved."""
-    if run.is_in_place or pair is None or run.has_landed:
-        return None
-    return unresolved_text(unresolved_paths(workspace, run, pair))
 
 
 def _both_added(workspace: Workspace, run: Run) -> Summary | None:
@@ -125,19 +118,6 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
         return summarize(repo, Carrier(repo, HIDDEN).without(pair, others))
     except BlackbirdError as error:
         return Summary(files=merge.additions, minimal=error.message)
-
-
-def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
-    """Return both branches if HEAD has left that of a run; None if not, or if unknown."""
-    place = run.own.worktree
-    branch = run.own.heads.branch if place is None else place.home_branch
-    if branch is None:
-        return None
-    now = head(workspace.home).branch
-    left_on = branch if place is not None else run.own.heads.end_branch or branch
-    if now != left_on:
-        return OtherBranch(left_on, now)
-    return None if left_on == branch else OtherBranch(branch, now, by_agent=True)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
@@ -295,17 +275,6 @@ def _patch_since(workspace: Workspace, request: RequestedChange) -> Patch | None
         pair = compose(workspace.repo, found)
         return Patch(diff_text(workspace.repo, pair).decode(errors="replace"))
     except BlackbirdError:
-        return None
-
-
-def worktree_tree(workspace: Workspace, pair: Trees) -> str | None:
-    """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
-    try:
-        return snapshot(workspace, since=pair.head).tree
-    except GitStoppedError:
-        raise
-    except BlackbirdError:
-        # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
         return None
 
 

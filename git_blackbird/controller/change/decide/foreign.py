@@ -9,8 +9,8 @@ from typing import NamedTuple
 from git_blackbird.controller.core.guards import require_unclaimed
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.place import place_of
 from git_blackbird.errors import RequestError
-from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted
@@ -18,7 +18,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import DecisionFacts
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import APPROVALS, DETACHED, RunStatus, RunType
+from git_blackbird.model.run.states import APPROVALS, RunStatus, RunType
 from git_blackbird.storage.records import is_misnamed
 from git_blackbird.storage.store import Transaction
 
@@ -139,8 +139,7 @@ def _taken_over(workspace: Workspace, history: History, run: Run) -> Run:
 
 
 def _with_decision_of(workspace: Workspace, ours: Run, copy: Run) -> Run:
-    is_approval = copy.decision_state in APPROVALS
-    branch = head(workspace.repo).branch or DETACHED if is_approval and not ours.is_in_place else None
+    branch = place_of(workspace, ours).commit_branch if copy.decision_state in APPROVALS else None
     at = copy.decision_resolved_at or workspace.environment.timestamp()
     decided = ours.decided(copy.decision_state, at, copy.decision_feedback)
     return decided.deciding(DecisionFacts(approved_on=branch))

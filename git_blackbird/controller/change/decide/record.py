@@ -1,6 +1,6 @@
 """Recording a decision, or that a record counts: under the store lock, once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -18,9 +18,7 @@ from git_blackbird.controller.change.decide.checkpoint import (
     find_approvable,
     find_pending,
     find_undoable,
-    other_branch,
     why_not_resumable,
-    worktree_tree,
 )
 from git_blackbird.controller.change.land.landing import merge_change
 from git_blackbird.controller.change.trees import change_of
@@ -34,10 +32,9 @@ from git_blackbird.controller.core.guards import (
 )
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.place.task_edits import find_edits
-from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_paths, unresolved_text
+from git_blackbird.controller.place.place import place_of
+from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.composing import limited_to, paths_outside, rename_halves
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
@@ -52,7 +49,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import DecisionFacts
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import APPROVALS, DETACHED, DecisionState, RunStatus
+from git_blackbird.model.run.states import APPROVALS, DecisionState, RunStatus
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
@@ -171,17 +168,16 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         comments = decision.comments or Drafts(workspace).comments(run).items
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, remarks = _decided_change(workspace, state, run, decision)
-    strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
+    place = place_of(workspace, run)
+    strayed = place.other_branch() if is_approval and not decision.branch_confirmed else None
     commits = may_commit and (pair is None or not pair.is_empty)
-    is_in_place = run.is_in_place or run.has_landed
-    if commits and is_in_place:
+    if commits and (run.is_in_place or run.has_landed):
         result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
         return replace(result, **remarks._asdict())
     require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
-    worktree = None if pair is None or not is_in_place else worktree_tree(workspace, pair)
-    moved = diverged_names(workspace, pair, worktree)
+    moved = () if pair is None else diverged_names(workspace, pair, place.files_now(pair))
     decided, after = _save(workspace, run, decision, pair)
     if decision.state is DecisionState.REJECTED:
         # Where the index cannot follow a killed approval's commit now, the status says so.
@@ -215,7 +211,7 @@ def _decided_change(
         runs = workspace.runs_to_decide(history)
         whole = decision.shown or change_of(workspace, state, run.task_id).trees
         is_kept = decision.shown is None and decision.state is not DecisionState.REJECTED
-        edits = find_edits(workspace, run) if is_kept else None
+        edits = place_of(workspace, run).edits() if is_kept else None
     if edits is not None:
         whole = edits.pair
     if decision.state in APPROVALS and whole is not None:
@@ -231,12 +227,11 @@ def _decided_change(
     return part, runs, _Remarks(edited, left_out, halves)
 
 
-def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: Collection[str]) -> None:
+def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[str, ...]) -> None:
     """Refuse to approve conflicts that are not resolved, where no session is to. Raises UnresolvedError."""
-    is_elsewhere = not run.is_in_place and not run.has_landed
-    if not is_elsewhere or (stage_of(run) is not Stage.BLOCKED and not only):
+    if stage_of(run) is not Stage.BLOCKED and not only:
         return
-    left = unresolved_paths(workspace, run, pair, only)
+    left = place_of(workspace, run).conflicts(pair, only)
     if not left and not only and is_conflict_shown(workspace, run, pair):
         left = merge_change(workspace, run).merge.conflicts
     text = unresolved_text(left)
@@ -312,7 +307,7 @@ def _save(
             require_unclaimed(workspace, run.task_id)
         facts = DecisionFacts(
             shown=pair,
-            approved_on=_approved_branch(workspace, run, decision),
+            approved_on=place_of(workspace, run).commit_branch if decision.may_commit else None,
             in_part=bool(decision.only),
             comments=decision.comments or stored.own.decision.comments,
         )
@@ -325,10 +320,3 @@ def _save(
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_recorded_drafts(workspace)
     return decided, after
-
-
-def _approved_branch(workspace: Workspace, run: Run, decision: Decision) -> str | None:
-    """Return where the commit of an approval is to go that is made once the change has landed."""
-    if run.is_in_place or decision.state not in APPROVALS or decision.without_commit:
-        return None
-    return head(workspace.repo).branch or DETACHED

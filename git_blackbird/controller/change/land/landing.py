@@ -16,7 +16,7 @@ from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
-from git_blackbird.controller.place.worktrees import bring_submodules, place_of, release
+from git_blackbird.controller.place.worktrees import bring_submodules, release, workspace_of
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
@@ -165,7 +165,7 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
     Whoever approved has not seen it: it has to be decided on again. Raises ChangeGoneError where its
     worktree is gone, UnusableError where there can be no snapshot now either.
     """
-    place = place_of(workspace, run)
+    place = workspace_of(workspace, run)
     if place is None:
         raise ChangeGoneError(_NO_CHANGE)
     change = snapshot_and_summarize(place, ui, run)
@@ -343,7 +343,7 @@ def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
         if each.task_id == run.task_id:
             what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
             yield f"{what}: move what you need, and remove it; `git worktree prune` forgets it then"
-    place = place_of(workspace, run)
+    place = workspace_of(workspace, run)
     if place is not None:
         try:
             kept = release(workspace, place.repo)

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.merged_places import bring_merge
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
-from git_blackbird.controller.place.worktrees import place_of
+from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.markers import paths_with_markers
@@ -115,7 +115,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
 
 def _show_merge(workspace: Workspace, run: Run, merged: Trees) -> None:
     """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
-    place = place_of(workspace, run)
+    place = workspace_of(workspace, run)
     if place is not None:
         with suppress(BlackbirdError):  # the change is as it was, and can be merged again
             bring_merge(workspace, run, place.repo, merged.base)

@@ -11,16 +11,10 @@ from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import publish_logs
-from git_blackbird.controller.place.own_branch import own_change_in_worktree
-from git_blackbird.controller.place.snapshots import (
-    OwnChange,
-    own_change,
-    snapshot,
-    submodules,
-    without_earlier_files,
-)
-from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
-from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.controller.place.place import place_of
+from git_blackbird.controller.place.snapshots import OwnChange, snapshot, submodules, without_earlier_files
+from git_blackbird.controller.place.unresolved import unresolved_text
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.composing import compose
@@ -35,7 +29,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CHECK_DUE
 from git_blackbird.model.run.fields import Ending, RunChange
-from git_blackbird.model.run.parts import AgentFacts, LandingDue, Logs, Own, TruncatedBytes
+from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
@@ -139,8 +133,8 @@ def close_run(
         check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
     )
     counts = outcome.status in _GATED and outcome.overtaken_by is None
-    if not run.is_in_place and counts:
-        closed = closed.with_own(Own(landing=LandingDue()))
+    if counts:
+        closed = closed.with_own(Own(landing=place_of(workspace, run).landing))
     if verdicts.review or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
         closed = closed.with_own(verdicts)
@@ -162,8 +156,7 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
         latest = None if history.latest is None else history.latest.id
         if task is None or latest != run.own.resumes or (latest is None and task.status is not Status.TODO):
             return
-        landing = LandingDue() if not run.is_in_place else None
-        counting = Own(superseded=None, terminal_reason=None, landing=landing)
+        counting = Own(superseded=None, terminal_reason=None, landing=place_of(workspace, run).landing)
         failed = (history.find(run.id) or run).with_own(counting)
         now = workspace.environment.timestamp()
         transaction.save_run(failed.awaiting_decision(now) if gated else failed)
@@ -174,7 +167,7 @@ def _unresolved_conflicts(workspace: Workspace, run: Run) -> Iterator[str]:
     """Name the conflicts of a merge that the agent was sent and left unresolved."""
     change = run.change_elsewhere
     if change is not None and change.base != run.base_tree:
-        text = unresolved_text(unresolved_paths(workspace, run, change))
+        text = unresolved_text(place_of(workspace, run).conflicts(change))
         yield from () if text is None else (text,)
 
 
@@ -252,7 +245,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
             return change._replace(summary=Summary(minimal="the snapshot from before the run is missing"))
         pair = Trees(run.base_tree, after.tree)
         with trace.measured(Phase.SUMMARY, run.task_id):
-            own = _own_change(workspace, ui, run, pair, log_end)
+            own = place_of(workspace, run).own_change(ui, pair, log_end)
             change = change._replace(head=after.tree)
             own = without_earlier_files(workspace, run, own)
             summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
@@ -280,24 +273,6 @@ def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
         if log_size(workspace.repo.git_dir) == size:
             break
     return after, size
-
-
-def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: Trees, log_end: int) -> OwnChange:
-    """Return the run's own change; in place warn and return all of it where the moves of HEAD are unknown.
-
-    Raises GitStoppedError; of a run elsewhere UnusableError, since all of it may be what its agent left.
-    """
-    if not run.is_in_place:
-        return own_change_in_worktree(workspace, run, pair)
-    try:
-        return own_change(workspace, run, pair, log_end)
-    except GitStoppedError:
-        raise
-    except (UnusableError, OSError) as error:
-        why = error.message if isinstance(error, UnusableError) else error.strerror
-        text = f"what you committed during run {run.id} is part of its change: the moves of HEAD are unknown"
-        warn(ui, f"{text}: {why}", run.task_id)
-        return OwnChange(pair)
 
 
 def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:

@@ -1,0 +1,160 @@
+"""What depends on where a run's files are: in the user's worktree, or in one of its task's own."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.own_branch import own_change_in_worktree
+from git_blackbird.controller.place.snapshots import OwnChange, own_change, snapshot
+from git_blackbird.controller.place.task_edits import TaskEdits, find_edits
+from git_blackbird.controller.place.unresolved import unresolved_paths
+from git_blackbird.controller.place.worktrees import workspace_of
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head
+from git_blackbird.model.run.parts import LandingDue
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DETACHED, RunStatus
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.checkpoint import OtherBranch
+
+
+class Place(Protocol):
+    """Answers for one run what depends on its place; a new kind of place answers the same."""
+
+    @property
+    def landing(self) -> LandingDue | None:
+        """What is due of its change once it is approved, before the task is done; None for nothing."""
+
+    @property
+    def commit_branch(self) -> str | None:
+        """Where an approval's commit is made once the change has landed; None if it is made at once."""
+
+    def own_change(self, ui: UserInterface, pair: Trees, log_end: int) -> OwnChange:
+        """Return what the run itself changed from the first of two trees of its files to the second.
+
+        ``log_end`` is the size of git's log of HEAD when the second was taken. Raises UnusableError,
+        GitStoppedError.
+        """
+
+    def unlanded_change(self) -> Trees | None:
+        """Return what its task has changed so far and has yet to land. Raises SnapshotError, GitError."""
+
+    def edits(self) -> TaskEdits | None:
+        """Return the change with what a person edited since. Raises SnapshotError, GitError."""
+
+    def conflicts(self, change: Trees, only: tuple[str, ...] = ()) -> tuple[bytes, ...]:
+        """Return the paths of ``only``, or all, whose conflicts a change leaves unresolved.
+
+        Raises UnusableError, GitError.
+        """
+
+    def files_now(self, change: Trees) -> str | None:
+        """Return the tree of the user's worktree if the change is in it, as it is now; None if unknown."""
+
+    def other_branch(self) -> OtherBranch | None:
+        """Return both branches if HEAD has left that of the run; None if not, or if unknown."""
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """The run worked in the user's worktree: its change is there, beside what anybody else does."""
+
+    workspace: Workspace
+    run: Run
+    landing = None
+    commit_branch = None
+
+    def own_change(self, ui: UserInterface, pair: Trees, log_end: int) -> OwnChange:
+        """Leave out what others committed; all of it counts, with a warning, if HEAD's moves are unknown."""
+        run = self.run
+        try:
+            return own_change(self.workspace, run, pair, log_end)
+        except GitStoppedError:
+            raise
+        except (UnusableError, OSError) as error:
+            why = error.message if isinstance(error, UnusableError) else error.strerror
+            text = (
+                f"what you committed during run {run.id} is part of its change: the moves of HEAD are unknown"
+            )
+            warn(ui, f"{text}: {why}", run.task_id)
+            return OwnChange(pair)
+
+    def unlanded_change(self) -> Trees | None:
+        return None
+
+    def edits(self) -> TaskEdits | None:
+        return None
+
+    def conflicts(self, change: Trees, only: tuple[str, ...] = ()) -> tuple[bytes, ...]:
+        return ()
+
+    def files_now(self, change: Trees) -> str | None:
+        return _files_now(self.workspace, change)
+
+    def other_branch(self) -> OtherBranch | None:
+        """Return also a branch that the agent itself went to."""
+        began = self.run.own.heads.branch
+        if began is None:
+            return None
+        left_on, now = self.run.own.heads.end_branch or began, head(self.workspace.home).branch
+        if now != left_on:
+            return OtherBranch(left_on, now)
+        return None if left_on == began else OtherBranch(began, now, by_agent=True)
+
+
+@dataclass(frozen=True)
+class OwnWorktree:
+    """The run worked in its task's own worktree: its change is brought to the user's once it is approved."""
+
+    workspace: Workspace
+    run: Run
+
+    @property
+    def landing(self) -> LandingDue | None:
+        return LandingDue()
+
+    @property
+    def commit_branch(self) -> str | None:
+        return head(self.workspace.repo).branch or DETACHED
+
+    def own_change(self, ui: UserInterface, pair: Trees, log_end: int) -> OwnChange:
+        return own_change_in_worktree(self.workspace, self.run, pair)
+
+    def unlanded_change(self) -> Trees | None:
+        """Return the change as the files are at this moment while the agent is at work."""
+        run, base = self.run, self.run.worktree_base or self.run.base_tree
+        if base is None:
+            return None
+        files = workspace_of(self.workspace, run) if run.status is RunStatus.RUNNING else None
+        return run.change_elsewhere if files is None else Trees(base, snapshot(files, since=base).tree)
+
+    def edits(self) -> TaskEdits | None:
+        return None if self.run.has_landed else find_edits(self.workspace, self.run)
+
+    def conflicts(self, change: Trees, only: tuple[str, ...] = ()) -> tuple[bytes, ...]:
+        return () if self.run.has_landed else unresolved_paths(self.workspace, self.run, change, only)
+
+    def files_now(self, change: Trees) -> str | None:
+        return _files_now(self.workspace, change) if self.run.has_landed else None
+
+    def other_branch(self) -> OtherBranch | None:
+        worktree, now = self.run.own.worktree, head(self.workspace.home).branch
+        began = None if worktree is None else worktree.home_branch
+        return None if began is None or now == began else OtherBranch(began, now)
+
+
+def place_of(workspace: Workspace, run: Run) -> Place:
+    """Return where a run's files are."""
+    return InPlace(workspace, run) if run.is_in_place else OwnWorktree(workspace, run)
+
+
+def _files_now(workspace: Workspace, change: Trees) -> str | None:
+    try:
+        return snapshot(workspace, since=change.head).tree
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
+        return None
