@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop, take_over
@@ -55,7 +55,6 @@ def decide(
     **decisions: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
-    states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
     goes_with = (
         (any_branch, "--any-branch", DecisionState.APPROVED_CONTINUE),
         (bool(only), "--files", DecisionState.APPROVED_CONTINUE),
@@ -63,17 +62,12 @@ def decide(
         (undo, "--undo", DecisionState.REJECTED),
         (in_editor, "-e", DecisionState.CHANGES_REQUESTED),
     )
-    if len(states) > 1:
-        raise UsageError("more than one decision given", hint=_ONE_OF)
-    if not states:
-        given = any(is_given for is_given, _, _ in goes_with) or options.is_given or run_id is not None
-        return _ask(call, task_ids, only_next=only_next, is_given=given)
-    (state,) = states
-    for is_given, option, its_state in goes_with:
-        if is_given and state is not its_state:
-            raise UsageError(f"{option} goes with --{_OPTION[its_state]}")
-    if options.is_given and state is DecisionState.APPROVED_CONTINUE:
-        raise UsageError("-m goes with --request-changes and --reject")
+    given = {option: state for is_given, option, state in goes_with if is_given}
+    state = _chosen([_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen])
+    if state is None:
+        is_given = bool(given) or options.is_given or run_id is not None
+        return _ask(call, task_ids, only_next=only_next, is_given=is_given)
+    _require_together(state, given, has_text=options.is_given)
     if only_next or not task_ids:
         raise UsageError(
             "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
@@ -94,6 +88,21 @@ def decide(
     writes = in_editor or (not call.no_input and sys.stdin.isatty())
     is_open = writes and state is DecisionState.CHANGES_REQUESTED and options.words is None
     return _record(call, task_ids, chosen, run, in_editor=is_open)
+
+
+def _chosen(states: Sequence[DecisionState]) -> DecisionState | None:
+    if len(states) > 1:
+        raise UsageError("more than one decision given", hint=_ONE_OF)
+    return states[0] if states else None
+
+
+def _require_together(state: DecisionState, given: Mapping[str, DecisionState], *, has_text: bool) -> None:
+    """Refuse options that go with another decision."""
+    for option, its_state in given.items():
+        if state is not its_state:
+            raise UsageError(f"{option} goes with --{_OPTION[its_state]}")
+    if has_text and state is DecisionState.APPROVED_CONTINUE:
+        raise UsageError("-m goes with --request-changes and --reject")
 
 
 def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is_given: bool) -> ExitCode:
