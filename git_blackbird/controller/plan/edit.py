@@ -118,7 +118,7 @@ def _build(plan: Plan, new: NewTask, now: str) -> Task:
         description=new.description,
         acceptance_criteria=new.acceptance_criteria,
         prompt=new.prompt,
-        parent=None if new.parent is None else find_task(plan, new.parent).id,
+        parent=None if new.parent is None else named_parent(plan, new.parent),
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
         agent=new.agent,
@@ -317,16 +317,19 @@ def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task],
 
 
 def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> TreePosition:
-    if named is None:
-        return TreePosition(task.parent, index)
+    return TreePosition(task.parent if named is None else named_parent(plan, named), index)
+
+
+def named_parent(plan: Plan, named: str) -> TaskId | None:
+    """Return the parent of a name: None for ``/`` and ``root``, the top. Raises RequestError."""
     if named == _TOP_WORD and _TOP_WORD in plan.tasks:
         raise RequestError(
             f'"{_TOP_WORD}" is both the top of the plan and the id of a task',
             hint=f"--parent {TOP_OF_PLAN} is the top, --parent {TOP_OF_PLAN}{_TOP_WORD} the task",
         )
     if named in (TOP_OF_PLAN, _TOP_WORD):
-        return TreePosition(None, index)
-    return TreePosition(find_task(plan, full_id(plan, named.removeprefix(TOP_OF_PLAN))).id, index)
+        return None
+    return find_task(plan, full_id(plan, named.removeprefix(TOP_OF_PLAN))).id
 
 
 def _place_beside(plan: Plan, task: Task, sibling: str, is_before: bool) -> TreePosition:  # noqa: FBT001  # one caller

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.plan.edit import named_parent
 from git_blackbird.controller.plan.page import (
     PageConflictError,
     PageResult,
@@ -145,9 +146,8 @@ def edit_plan_in_editor(workspace: Workspace, asks: Asks) -> PageResult:
 
 def add_in_editor(workspace: Workspace, parent: str | None, asks: Asks) -> PageResult:
     """Open an empty page for new tasks in the editor, with the guarantees of ``edit_in_editor``."""
-    where = "at the top of the plan" if parent is None else f"below {parent}"
-    if parent is not None:
-        find_task(workspace.store.plan(), parent)
+    above = None if parent is None else named_parent(workspace.store.plan(), parent)
+    where = "at the top of the plan" if above is None else f"below {above}"
 
     def take(_: Sequence[PageTask], page: Sequence[PageTask]) -> PageResult:
         if len(page) > 1 and not asks.agrees_to_add(preview_page(workspace, page, parent)):

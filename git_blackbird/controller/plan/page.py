@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task, require_whole
 from git_blackbird.controller.core.status_sync import save_plan
-from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.plan.edit import EditResult, require_no_runs
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.plan.edit import EditResult, named_parent, require_no_runs
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, as_literal, given_fields
 from git_blackbird.model.base.ids import (
@@ -170,7 +170,7 @@ def preview_page(workspace: Workspace, page: Sequence[PageTask], parent: str | N
 def _add(workspace: Workspace, page: Sequence[PageTask], parent: str | None, *, is_kept: bool) -> PageResult:
     with workspace.transaction() as transaction:
         plan = transaction.state().plan
-        above = None if parent is None else find_task(plan, parent).id
+        above = None if parent is None else named_parent(plan, parent)
         return _apply(workspace, transaction, _Reading(plan, (), page, above), is_kept=is_kept)
 
 
@@ -429,9 +429,11 @@ def _require_free(workspace: Workspace, before: Plan, after: Plan) -> None:
 
 def _result(before: Plan, after: Plan, reading: _Reading) -> PageResult:
     old = [task_id for task_id in reading.ids if task_id in before.tasks and task_id in after.tasks]
+    # Others are edited too, if they depended on what was deleted.
+    others = (task_id for task_id in before.tasks if task_id in after.tasks)
     edited = {
         task_id: names
-        for task_id in old
+        for task_id in dict.fromkeys((*old, *others))
         if (names := changed_fields(fields_of(before.tasks[task_id]), fields_of(after.tasks[task_id])))
     }
     orders = (

@@ -16,6 +16,7 @@ from git_blackbird.errors import RequestError
 
 _HEADING = re.compile(r"(#{2,})(?: +(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CONTINUES = re.compile(r"(?: {2}|\t)\s*\S")
 _CRITERION = re.compile(r"- \[[ xX]\] (.*)")
 _BECAUSE = r'because (?:"(?:[^"\\]|\\.)*"|[^":]+)'
 _FIELD = re.compile(rf"(id|after|agent|model|description|notes|prompt|status|{_BECAUSE}): ?(.*)")
@@ -120,6 +121,8 @@ class _Reader:
         self._text_line: int | None = None
         self._fence: tuple[str, int] | None = None
         self._has_fields = False
+        # Whether an indented line would go on with the criterion above it.
+        self._is_in_criterion = False
 
     def read(self, number: int, line: str) -> None:
         if self._fence is not None:
@@ -144,7 +147,7 @@ class _Reader:
             self.fault(number, "this heading is deeper than a child of the task above it")
             depth = most
         self._tasks.append(PageTask(self._value(number, title), depth, line=number))
-        self._has_fields = True
+        self._has_fields, self._is_in_criterion = True, False
 
     def _take_field(self, number: int, name: str, text: str) -> None:
         task = self._tasks[-1]
@@ -163,10 +166,16 @@ class _Reader:
         self._tasks[-1] = replace(task, lines={**task.lines, key: number})
 
     def _take_line(self, number: int, line: str) -> None:
+        task = self._tasks[-1]
         if criterion := _CRITERION.fullmatch(line):
-            task = self._tasks[-1]
             self._tasks[-1] = replace(task, criteria=(*task.criteria, self._value(number, criterion[1])))
+            self._is_in_criterion = not criterion[1].startswith('"')
             return
+        if self._is_in_criterion and _CONTINUES.match(line) and not _FENCE.match(line):
+            *before, last = task.criteria
+            self._tasks[-1] = replace(task, criteria=(*before, f"{last} {line.strip()}".strip()))
+            return
+        self._is_in_criterion = False
         if line.strip() and self._text_line is None:
             self._text_line = number
             if _MISPLACED.match(line):

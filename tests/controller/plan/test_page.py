@@ -189,6 +189,19 @@ def test_what_is_no_longer_on_the_page_is_deleted_only_if_that_is_agreed(planned
     assert tree(plan_of(planned)) == ["p", "  a"]
 
 
+def test_who_depended_on_what_a_page_deletes_is_named(planned: Path) -> None:
+    base = page_of(plan_of(planned), (A,))
+    edit_task(open_at(planned), "b", lambda now: replace(now, deps=(A,)))
+    result = edit_page(open_at(planned), base, (), agreed={A})
+    assert (result.deleted, result.edited) == ((A,), {B: ("deps",)})
+
+
+def test_the_top_has_a_name_for_new_tasks_too(planned: Path) -> None:
+    add_page(open_at(planned), parse_page("## x"), "root")
+    add_page(open_at(planned), parse_page("## y"), "/p")
+    assert tree(plan_of(planned)) == ["p", "  a", "  b", "  y", "x"]
+
+
 def test_what_is_no_longer_on_the_page_is_named_by_nothing_on_it(planned: Path) -> None:
     base = page_of(plan_of(planned))
     page = parse_page(render_page([one for one in base if one.fields["id"] != "a"]))

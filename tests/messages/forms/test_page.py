@@ -87,6 +87,23 @@ Write `orders.py`.
     assert (api.criteria, api.line, db.line, db.prompt) == (("GET works", "POST works"), 3, 16, "")
 
 
+def test_a_criterion_goes_on_where_the_next_line_is_indented() -> None:
+    text = """## a
+- [ ] it answers
+  within a second
+
+  apart
+- [ ] "as is"
+  text
+- [ ] x
+  ```
+  y
+  ```"""
+    (task,) = parse_page(text)
+    assert task.criteria == ("it answers within a second", "as is", "x")
+    assert task.prompt == "  apart\n  text\n  ```\n  y\n  ```"
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
