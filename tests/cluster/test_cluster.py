@@ -24,14 +24,9 @@ WORKERS = ("one", "two", "three")
 TASKS = {f"t{number}": (f"t{number - 3}",) if number > 3 else () for number in range(1, 13)}
 
 
-@pytest.fixture(
-    params=["file", pytest.param("ssh", marks=pytest.mark.skipif(SSHD is None, reason="there is no sshd"))]
-)
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture
+def by_ssh(tmp_path: Path) -> Iterator[str]:
     """What URLs of folders here begin with, by which machines reach them."""
-    if request.param == "file":
-        yield "file://"
-        return
     with ssh_server(tmp_path / "sshd") as (url, ssh):
         for home in (Path.home(), *(tmp_path / "machines" / worker / "home" for worker in WORKERS)):
             home.mkdir(parents=True, exist_ok=True)
@@ -159,12 +154,27 @@ def test_a_remote_that_is_not_there_or_refuses_starts_no_agent(
     assert [task for _, task, _ in starts(tmp_path)] == ["one"]
 
 
-def test_whatever_is_lost_each_task_is_done_once(
-    trial: Trial, server: str, machines: Machines, tmp_path: Path
+@pytest.mark.skipif(SSHD is None, reason="there is no sshd")
+def test_files_go_out_and_come_back_by_ssh(
+    trial: Trial, by_ssh: str, machines: Machines, tmp_path: Path
 ) -> None:
     remote = tmp_path / "remote.git"
     git(tmp_path, "init", "-q", "--bare", str(remote))
-    git(trial.repo, "remote", "add", "origin", f"{server}{remote}")
+    git(trial.repo, "remote", "add", "origin", f"{by_ssh}{remote}")
+    trial.plan({"one": ()})
+    trial.command(agent(tmp_path))
+    (tmp_path / "go").touch()
+    trial.configure({"cluster.address": machines.address})
+    eventually(lambda: all(map(machines.is_connected, WORKERS)))
+    trial.expect(0, "execute", "--no-input")
+    assert (trial.repo / "one.txt").read_text() == "one\n"
+    assert git(remote, "for-each-ref") == ""
+
+
+def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machines, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(trial.repo, "remote", "add", "origin", f"file://{remote}")
     trial.plan(TASKS)
     trial.command(agent(tmp_path))
     trial.configure({"cluster.address": machines.address})

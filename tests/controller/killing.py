@@ -64,7 +64,7 @@ def _is_ours(event: str, args: tuple[object, ...]) -> bool:
     return event == "subprocess.Popen" or "__pycache__" not in str(args[0])
 
 
-_STRIDE = 1 if EVERY_STEP else 11
+_STRIDE = 1 if EVERY_STEP else 23
 
 
 def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:
