@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -41,9 +42,13 @@ LONGEST_FIRST = ("trial", "tui", "controller", "cli", "agents")
 def pytest_configure() -> None:
     """Put the repositories in memory where there is room: no test is about the disk, all would wait.
 
-    Nothing may go while the tests are loaded.
+    Nothing may go while the tests are loaded. Started with ``nohup`` or in the background, signals would be
+    ignored by every program that is started here.
     """
     gc.disable()
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and _serves(MEMORY):
         tempfile.tempdir = str(MEMORY)
 
