@@ -402,3 +402,28 @@ def test_worktrees_of_their_own(program: Program, repo: Path) -> None:
     program.run("runs", "blocked", "019b7c4e52000001")
     program.run("runs", "landed", "019b7c4e52000003")
     program.check("own_worktrees")
+
+
+def test_an_estimate(program: Program, repo: Path) -> None:
+    program.remark("nothing was done yet")
+    save(repo, [task("a"), task("b", deps=("a",))])
+    program.run("estimate")
+    program.remark("three tasks are done, one of them in two runs")
+    done = [task(f"done{number}", status=Status.DONE) for number in range(3)]
+    runs = [
+        run(
+            f"done{of}",
+            f"019b7c4e5200000{number}",
+            completedAt=f"2026-01-02T02:{minutes:02}:00Z",
+            provider="claude",
+            cost_usd=cost,
+        )
+        for number, (of, minutes, cost) in enumerate(((0, 4, 0.5), (1, 10, 1.25), (2, 3, 0.25), (2, 30, 4.0)))
+    ]
+    left = [task("a"), task("b", deps=("a",)), task("c"), task("d", deps=("b",), status=Status.SKIPPED)]
+    save(repo, [*done, *left], runs)
+    program.run("estimate")
+    program.run("estimate", "--jobs", "2")
+    program.run("estimate", "--json")
+    program.run("execute", "--dry-run", "--limit", "1")
+    program.check("estimate")

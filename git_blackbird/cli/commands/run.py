@@ -34,6 +34,7 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.system import Debouncer
@@ -135,7 +136,8 @@ def execute(
     if worktrees is False and workspace.is_parallel:
         raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
     if dry_run:
-        return show_dry_run(call, forecast(workspace, task_ids, limit))
+        foreseen = forecast(workspace, task_ids, limit)
+        return show_dry_run(call, foreseen, build_estimate(workspace, foreseen.starts))
     return run_loop_command(call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), **shows)
 
 

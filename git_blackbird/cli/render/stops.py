@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
+from git_blackbird.cli.render.estimate import brief_line
 from git_blackbird.cli.render.tables import bounded, render_table
 from git_blackbird.controller.change.decide.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
@@ -12,6 +13,7 @@ from git_blackbird.messages.display.format import moved_lines, render_reset, und
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.estimate import Estimate
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.events import Phase, Timings
@@ -67,17 +69,19 @@ def _timing_row(
     return (name, *("-" if value is None else f"{value:.2f}" for value in values))
 
 
-def show_dry_run(call: CommandContext, foreseen: DryRun) -> ExitCode:
+def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
     for number, (what, task) in enumerate(foreseen.steps, start=1):
         call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
     if not (order or foreseen.changes or foreseen.requests):
         call.print("nothing would be started")
+    if (line := brief_line(estimated)) is not None:
+        call.print(line)
     if stop is not None:
         call.lines(_reasons(stop, ()))
         call.lines(render_next_steps(stop))
-    call.data("events:DryRunOutput", foreseen)
+    call.data("events:DryRunOutput", foreseen, estimate=estimated)
     return ExitCode.OK
 
 

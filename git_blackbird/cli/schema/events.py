@@ -16,6 +16,7 @@ from git_blackbird.cli.schema.base import (
     field,
     parent_review_of,
 )
+from git_blackbird.cli.schema.report import EstimateView
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Choice
@@ -362,6 +363,7 @@ class DryRunOutput(DataOutput, schema_name="execute-dry-run"):
         "Where it would stop at once: for a parent review, a request that cannot be delivered or "
         "a run that a limit paused; or in the end for a record that cannot be read."
     )
+    estimate: EstimateView = field("What those that would be started will take.")
 
 
 class DecideOutput(DataOutput, schema_name="decide"):

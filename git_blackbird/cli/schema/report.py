@@ -6,6 +6,7 @@ from git_blackbird.cli.schema.base import DataOutput, StepView, View, field
 from git_blackbird.controller.queries.report import Report
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.estimate import Estimate
 from git_blackbird.model.run.check import CheckOutcome
 
 
@@ -48,6 +49,10 @@ class WaitingView(StepView):
     why: str = field("Why; empty where nothing is known.")
 
 
+def _samples(estimate: Estimate) -> int:
+    return len(estimate.samples)
+
+
 def _counts(report: Report) -> dict[Status, int]:
     return {status: report.overview.counts[status] for status in Status}
 
@@ -68,3 +73,29 @@ class ReportOutput(DataOutput, schema_name="report"):
     spent: SpentView = field("What all runs took.")
     agents: tuple[AgentSpentView, ...] = field("What the runs of each agent took.")
     waiting: tuple[WaitingView, ...] = field("What waits for a person.")
+
+
+class SpreadView(View):
+    """A quantity that is estimated."""
+
+    median: float = field("Half of the times it is no more than this.")
+    p90: float = field("9 of 10 times it is no more than this.")
+
+
+class EstimateView(View):
+    """What tasks that are left will take; null where nothing is known."""
+
+    tasks: tuple[TaskId, ...] = field("The tasks that are left.")
+    jobs: int = field("How many of them are worked on at once.")
+    samples: int = field("How many tasks that were done here it goes by.", using=_samples)
+    runs: int = field("How many runs those took.")
+    task_seconds: SpreadView | None = field("How long agents and reviewers work on one task.")
+    task_cost_usd: SpreadView | None = field("What one costs; null where agents do not report it.")
+    seconds: SpreadView | None = field("How long all take, without waiting for people.")
+    cost_usd: SpreadView | None = field("What all cost; null where agents do not report it.")
+    chain: tuple[TaskId, ...] = field("The longest chain of tasks that wait for one another.")
+    chain_seconds: SpreadView | None = field("How long that takes, however many jobs there are.")
+
+
+class EstimateOutput(EstimateView, DataOutput, schema_name="estimate"):
+    """What is left, in time and money, going by what tasks have taken here so far."""

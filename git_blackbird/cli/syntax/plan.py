@@ -244,6 +244,16 @@ report = CommandSpec(
         help="Write the report to FILE as a page.",
     ),
 )
+estimate = CommandSpec(
+    "estimate",
+    "estimate:estimate",
+    """Estimate the time and cost of what is left, going by what tasks have taken here so far.
+
+    Each task that is left is taken to be like one that its agent has done. The time is that of agents and
+    reviewers: waiting for people is not in it.
+    """,
+    Option(["-j", "--jobs"], type=IntRange(1, 64), metavar="N", help="With N tasks at once."),
+)
 tui = CommandSpec(
     "tui",
     "status_list:tui",

@@ -106,6 +106,7 @@ COMMANDS = {
     "demo": ("setup:demo", "Try everything in a new repository."),
     "deps": ("plan:deps", "Change which tasks must be done before another."),
     "edit": ("plan:edit", "Edit a task or the plan, with options or as a page."),
+    "estimate": ("plan:estimate", "Estimate the time and cost of what is left."),
     "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
     "hooks": ("setup:hooks", "Install, remove or show the post-commit hook."),
     "init": ("plan:init", "Create an empty plan."),
@@ -137,7 +138,7 @@ _GROUPS = {
     "Plan": "init validate deps move rename delete set-status",
     "Run": "restart retry worktrees",
     "Decide": "review redo",
-    "Look": "list report tui",
+    "Look": "list report estimate tui",
     "Set up": "agent config hooks demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }

@@ -48,6 +48,11 @@ class DryRun(NamedTuple):
         return (*self.requests, *self.continued)
 
     @property
+    def starts(self) -> frozenset[TaskId]:
+        """The leaves that agents would work on."""
+        return frozenset(task.id for task in self.order if task.is_leaf)
+
+    @property
     def steps(self) -> Iterator[tuple[str, Task]]:
         """What would be done, in order, in words that end before the task."""
         yield from (("resume of ", task) for task in self.requests)

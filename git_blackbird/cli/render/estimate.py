@@ -1,0 +1,45 @@
+"""Show an estimate."""
+
+from collections.abc import Iterator
+
+from git_blackbird.messages.display.format import counted, format_cost, render_duration
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.estimate import Estimate, Spread
+
+_LONGEST_CHAIN = 8
+
+
+def estimate_lines(found: Estimate) -> Iterator[str]:
+    """Say what is left, what it goes by, and what it leaves out."""
+    if not found.tasks:
+        yield "nothing is left to do"
+        return
+    if found.task_seconds is None or found.seconds is None or found.chain_seconds is None:
+        yield f"{counted(len(found.tasks), 'task')} left; no agent has done one here yet to go by"
+        return
+    at_once = f", {found.jobs} at once" if found.jobs > 1 else ""
+    yield _row("a task", found.task_seconds, found.task_cost_usd)
+    yield _row(f"{counted(len(found.tasks), 'task')} left{at_once}", found.seconds, found.cost_usd)
+    if len(found.chain) > 1:
+        names = [clean_line(task_id) for task_id in found.chain]
+        if len(names) > _LONGEST_CHAIN:
+            names[_LONGEST_CHAIN - 2 : -1] = ["..."]
+        yield f"{_row('the longest chain', found.chain_seconds, None)}: {' -> '.join(names)}"
+    done, runs = counted(len(found.samples), "task"), counted(found.runs, "run")
+    yield f"by {done} done here ({runs}, reviews included); waiting for people is not in it"
+
+
+def brief_line(found: Estimate) -> str | None:
+    """Say in a line what is left; None where nothing is known."""
+    if found.seconds is None:
+        return None
+    row = _row(counted(len(found.tasks), "task"), found.seconds, found.cost_usd)
+    return f"{row} (by {counted(len(found.samples), 'task')} done here)"
+
+
+def _row(what: str, seconds: Spread, cost: Spread | None) -> str:
+    most = f"9 of 10 times within {render_duration(seconds.p90)}"
+    if cost is None:
+        return f"{what}: {render_duration(seconds.median)}, {most}"
+    dollars = f"{format_cost(cost.median)}, {most} and {format_cost(cost.p90)}"
+    return f"{what}: {render_duration(seconds.median)}, {dollars}"
