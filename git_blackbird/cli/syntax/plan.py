@@ -244,6 +244,14 @@ report = CommandSpec(
         help="Write the report to FILE as a page.",
     ),
 )
+pick = CommandSpec(
+    "pick",
+    "pick:pick",
+    """Find a task by typing, then run it, decide on it, show it, edit it or set its status.
+
+    It asks on a terminal.
+    """,
+)
 estimate = CommandSpec(
     "estimate",
     "estimate:estimate",

@@ -112,6 +112,7 @@ COMMANDS = {
     "init": ("plan:init", "Create an empty plan."),
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
+    "pick": ("plan:pick", "Find a task by typing, then run, show or edit it."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("plan:report", "Report what was done, proven and spent, and what waits."),
@@ -138,7 +139,7 @@ _GROUPS = {
     "Plan": "init validate deps move rename delete set-status",
     "Run": "restart retry worktrees",
     "Decide": "review redo",
-    "Look": "list report estimate tui",
+    "Look": "list pick report estimate tui",
     "Set up": "agent config hooks demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }

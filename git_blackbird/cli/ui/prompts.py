@@ -88,7 +88,7 @@ class Prompts:
         self._input: Input = create_input(sys.stdin)
         self._settings: dict[str, Any] = {
             "input": self._input,
-            "output": Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False),
+            "output": terminal_output(),
             "color_depth": None if colored else ColorDepth.DEPTH_1_BIT,
         }
 
@@ -258,6 +258,11 @@ def _leave(event: KeyPressEvent) -> None:
 
 def _go_back(event: KeyPressEvent) -> None:
     event.app.exit(result=UnfinishedText.BACK)
+
+
+def terminal_output() -> Vt100_Output:
+    """Return standard output for prompts, which asks the terminal nothing."""
+    return Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False)
 
 
 def _size() -> Size:
