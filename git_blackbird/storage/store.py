@@ -14,7 +14,7 @@ from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import NO_RULES, PlanRules, PlanState
 from git_blackbird.model.run.history import SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import StaleCopy
@@ -126,42 +126,42 @@ class Store:
         self._parsed = (data, plan)
         self._unique_keys = data
 
-    def state(self, *, is_gated: bool, between: Callable[[], object] = noop) -> PlanState:
+    def state(self, rules: PlanRules = NO_RULES, between: Callable[[], object] = noop) -> PlanState:
         """Read plan, records and feedback; call ``between`` after each folder of records."""
         plan = self.plan()
         histories = self.records.histories_with_foreign(plan, between)
-        return PlanState(plan, histories, self.feedback.load_all(), is_gated)
+        return PlanState(plan, histories, self.feedback.load_all(), *rules)
 
-    def state_of(self, plan: Plan, task_ids: Iterable[TaskId], *, is_gated: bool) -> PlanState:
+    def state_of(self, plan: Plan, task_ids: Iterable[TaskId], rules: PlanRules) -> PlanState:
         """Read the records of parents and of these tasks only, and feedback."""
         histories = self.records.histories_of(plan, task_ids)
-        return PlanState(plan, histories, self.feedback.load_all(), is_gated)
+        return PlanState(plan, histories, self.feedback.load_all(), *rules)
 
     @contextlib.contextmanager
     def transaction(
         self,
         patience: float = STORE_PATIENCE_SECONDS,
         *,
-        is_gated: bool = False,
+        rules: PlanRules = NO_RULES,
         now: Callable[[], str] = _timestamp,
     ) -> Iterator["Transaction"]:
         """Hold the store lock; the state is read again inside, so that no change of others is lost.
 
-        ``is_gated``: whether parents are reviewed, for the state that is read inside. ``now`` is the clock
-        for what a record has no time of. Raises LockedError if the lock is not free within ``patience``
+        ``rules`` are for the state that is read inside. ``now`` is the clock for what a record has no time
+        of. Raises LockedError if the lock is not free within ``patience``
         seconds.
         """
         with store_lock(self.paths, patience):
-            yield Transaction(self, is_gated=is_gated, now=now)
+            yield Transaction(self, rules, now)
 
 
 class Transaction:
     """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
-    def __init__(self, store: Store, *, is_gated: bool, now: Callable[[], str]) -> None:
+    def __init__(self, store: Store, rules: PlanRules, now: Callable[[], str]) -> None:
         self._paths = store.paths
         self._store = store
-        self._is_gated = is_gated
+        self._rules = rules
         self._now = now
         self._plan: Plan | None = None
         self._data: bytes | None = None
@@ -171,13 +171,13 @@ class Transaction:
         """Return the state as it is under the lock."""
         plan = self.plan()
         return PlanState(
-            plan, self._store.records.histories_with_foreign(plan), self.saved_feedback(), self._is_gated
+            plan, self._store.records.histories_with_foreign(plan), self.saved_feedback(), *self._rules
         )
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
         histories = self._store.records.histories_of(self.plan(), task_ids)
-        return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
+        return PlanState(self.plan(), histories, self.saved_feedback(), *self._rules)
 
     def plan(self) -> Plan:
         """Return the plan as it is under the lock."""

@@ -119,7 +119,7 @@ def installed(repo: Path) -> bool:
 
 @pytest.mark.parametrize(("keys", "is_installed"), [(ENTER, True), (f"y{ENTER}", True), (f"n{ENTER}", False)])
 def test_init_offers_the_hook_on_a_terminal(repo: Path, keys: str, *, is_installed: bool) -> None:
-    with Terminal(repo, "init") as terminal:
+    with Terminal(repo, "init", "--statuses", "all") as terminal:
         terminal.wait_for("Install it? [Y/n]:")
         terminal.type(keys)
         assert terminal.end() == 0
@@ -128,7 +128,7 @@ def test_init_offers_the_hook_on_a_terminal(repo: Path, keys: str, *, is_install
 
 
 def test_an_offer_that_is_left_open_leaves_the_plan(repo: Path) -> None:
-    with Terminal(repo, "init") as terminal:
+    with Terminal(repo, "init", "--statuses", "all") as terminal:
         terminal.wait_for("Install it? [Y/n]:")
         terminal.type(CTRL_C)
         assert terminal.end() == 130
@@ -138,29 +138,29 @@ def test_an_offer_that_is_left_open_leaves_the_plan(repo: Path) -> None:
 
 @pytest.mark.parametrize("args", [("--no-hooks",), ("--no-input",), ("--json",)])
 def test_init_asks_nothing_when_told_so(repo: Path, args: tuple[str, ...]) -> None:
-    with Terminal(repo, "init", *args) as terminal:
+    with Terminal(repo, "init", "--statuses", "all", *args) as terminal:
         assert terminal.end() == 0
         assert "Install it?" not in terminal.plain
     assert not installed(repo)
 
 
 def test_init_does_not_offer_what_is_there(repo: Path) -> None:
-    with Terminal(repo, "init", "--hooks") as terminal:
+    with Terminal(repo, "init", "--statuses", "all", "--hooks") as terminal:
         assert terminal.end() == 0
-    with Terminal(repo, "init") as terminal:
+    with Terminal(repo, "init", "--statuses", "all") as terminal:
         assert terminal.end() == 0
         assert "Install it?" not in terminal.plain
 
 
 def test_init_does_not_offer_what_cannot_be(repo: Path) -> None:
     git(repo, "config", "core.hooksPath", "/dev/null")
-    with Terminal(repo, "init") as terminal:
+    with Terminal(repo, "init", "--statuses", "all") as terminal:
         assert terminal.end() == 0
         assert "Install it?" not in terminal.plain
 
 
 def test_the_hook_of_the_program_works_at_once(repo: Path) -> None:
-    with Terminal(repo, "init", "--hooks") as terminal:
+    with Terminal(repo, "init", "--statuses", "all", "--hooks") as terminal:
         assert terminal.end() == 0
     write(repo, {"a": "a"})
     git(repo, "add", "a")

@@ -222,7 +222,7 @@ def test_the_state_holds_what_is_owed(paths: Paths) -> None:
         state = transaction.state()
     assert state.saved_feedback.by_leaf == {A: OWED}
     assert [Path(fault.path).name for fault in state.saved_feedback.faults] == ["b.json"]
-    assert state == store.state(is_gated=False)
+    assert state == store.state()
 
 
 def test_it_goes_with_the_state(paths: Paths) -> None:

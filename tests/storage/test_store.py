@@ -114,7 +114,7 @@ def test_an_edit_by_hand_within_the_same_tick_is_seen(store: Store) -> None:
 
 def test_there_is_no_plan(store: Store) -> None:
     with pytest.raises(UnusableError) as raised:
-        store.state(is_gated=False)
+        store.state()
     assert raised.value.message == f"plan file not found: {store.paths.plan}"
     assert raised.value.hint == "`git blackbird init` makes one to start from"
     with store.transaction() as transaction:
@@ -181,8 +181,8 @@ def test_an_image_holds_plan_and_runs(store: Store) -> None:
     with store.transaction() as transaction:
         transaction.save_run(run)
         assert store.records.history(TaskId("a")).runs == (run,)
-        assert transaction.state() == store.state(is_gated=False)
-    state = store.state(is_gated=False)
+        assert transaction.state() == store.state()
+    state = store.state()
     assert state.history(TaskId("a")).live == run
     assert state.history(TaskId("b")).runs == ()
 

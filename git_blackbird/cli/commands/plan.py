@@ -9,6 +9,7 @@ import click
 
 from git_blackbird.cli.output import CommandContext, confirm, read_text
 from git_blackbird.cli.render.stops import show_status_change
+from git_blackbird.controller.config.settings import Scope, write_key
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
@@ -45,8 +46,12 @@ from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import agent_fault
 
+_OFFER = """\
+Statuses that pass (in progress, waiting, failed) need not be written into the plan: they follow from the
+records, and git sees a change of the plan only when a task is over or edited."""
 
-def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
+
+def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> ExitCode:
     workspace = call.workspace
     if hooks:
         call.environment.forbid_agents("change the hooks")
@@ -56,6 +61,12 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
     config = init_config(workspace) if made else None
     if config is not None:
         call.print(f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)")
+    if made and statuses is None and call.can_confirm(sys.stdout) and not call.environment.is_agent:
+        call.print(_OFFER)
+        statuses = "lasting" if confirm("Write only what lasts?", default=True) else None
+    if statuses is not None:
+        change = write_key(workspace, "plan.statuses", statuses, Scope.PROJECT)
+        call.print(f"plan.statuses = {statuses}: {strip_controls(change.place)}")
     if made:
         call.print("next: git blackbird add    # opens a page of tasks in your editor")
     result = None

@@ -77,7 +77,7 @@ def _offer_plan(call: CommandContext) -> None:
     from git_blackbird.cli.commands.plan import init  # only who has no plan needs it
 
     if confirm("there is no plan here yet: make one, as `git blackbird init` does?", default=True):
-        init(call, hooks=None)
+        init(call, hooks=None, statuses=None)
 
 
 def list_command(

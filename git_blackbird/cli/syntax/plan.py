@@ -5,6 +5,7 @@ from click import Argument, Choice, IntRange, Option, Path
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
 from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import PLAN_STATUSES
 from git_blackbird.model.plan.status import Status
 
 STATUSES = tuple(status.value for status in Status)
@@ -23,6 +24,11 @@ init = CommandSpec(
         ["--hooks/--no-hooks"],
         default=None,
         help="Install the post-commit hook, or do not offer it; see `hooks`.",
+    ),
+    Option(
+        ["--statuses"],
+        type=Choice(PLAN_STATUSES),
+        help="Which statuses are written into the plan: all, or lasting: those of tasks that are over.",
     ),
 )
 validate = CommandSpec("validate", "plan:validate", "Check the plan file and report every error.")

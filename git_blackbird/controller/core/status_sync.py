@@ -65,19 +65,19 @@ def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteP
 def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
     if state.plan is state.saved:
         return StatusUpdate(state, {})
-    save_plan(transaction, state, state.plan)
-    after = replace(state, saved=state.plan, saved_feedback=transaction.saved_feedback())
+    written = save_plan(transaction, state, state.plan)
+    after = replace(state, saved=written, saved_feedback=transaction.saved_feedback())
     moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
     return StatusUpdate(after, moved)
 
 
 def save_plan(
-    transaction: Transaction, state: PlanState, after: Plan, delivered: Collection[TaskId] = ()
-) -> None:
-    """Save the plan that ``state`` became, after the feedback.
+    transaction: Transaction, state: PlanState, after: Plan, by_hand: Collection[TaskId] = ()
+) -> Plan:
+    """Save the plan that ``state`` became, after the feedback, and return what was written.
 
     A verdict says nothing any more once the children that it is about have changed. The leaves that are
-    ``done`` now, by a run that ended after their feedback or because a person says so (``delivered``), have
+    ``done`` now, by a run that ended after their feedback or because a person says so (``by_hand``), have
     acted on it: it is marked first and dropped last, so that it is known after a crash whether the plan was
     saved.
     """
@@ -86,12 +86,14 @@ def save_plan(
         for task_id, feedback in state.feedback.items()
         if task_id in after.tasks
         if state.saved.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
-        if task_id in delivered or _has_acted(state.history(task_id), feedback)
+        if task_id in by_hand or _has_acted(state.history(task_id), feedback)
     }
     _save_feedback(transaction, state, settled)
-    transaction.save_plan(after)
+    written = state.written(after, by_hand)
+    transaction.save_plan(written)
     for task_id in sorted(settled):
         transaction.drop_feedback(task_id)
+    return written
 
 
 def _has_acted(history: History, feedback: Feedback) -> bool:

@@ -22,7 +22,7 @@ from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import PlanRules, PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.run import Run
@@ -148,16 +148,21 @@ class Workspace:
         Raises LockedError when it cannot be had within ``patience`` seconds.
         """
         environment = self.environment
-        return self.store.transaction(patience, is_gated=self.reviews_parents, now=environment.timestamp)
+        return self.store.transaction(patience, rules=self.plan_rules, now=environment.timestamp)
 
     @property
     def reviews_parents(self) -> bool:
         """Whether a parent is done only once its review passed or was dismissed."""
         return self.config.execution.parent_review_enabled
 
+    @property
+    def plan_rules(self) -> PlanRules:
+        """What the configuration says of the plan."""
+        return PlanRules(self.reviews_parents, only_lasting=self.config.plan.statuses == "lasting")
+
     def plan_state(self) -> PlanState:
         """Read plan, records and feedback. Raises UnusableError when there is no plan to be read."""
-        return self.store.state(is_gated=self.reviews_parents)
+        return self.store.state(self.plan_rules)
 
     def plan_state_of(self, task_id: str) -> PlanState:
         """Read the state of one task, its dependencies and dependents, and all reviews.
@@ -169,7 +174,7 @@ class Workspace:
         deps = () if named is None else (plan.tasks[dep] for dep in named.deps)
         near = () if named is None else (named, *deps, *dependents(plan, named.id))
         wanted = {TaskId(task_id), *(below.id for task in near for below in subtree(plan, task))}
-        return self.store.state_of(plan, wanted, is_gated=self.reviews_parents)
+        return self.store.state_of(plan, wanted, self.plan_rules)
 
     def transition(self, histories: Mapping[TaskId, History]) -> Transition:
         """Return the moment of a change: the time now, and the review gate by these records."""

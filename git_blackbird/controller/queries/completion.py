@@ -7,7 +7,7 @@ copies will do: nothing follows from what is offered. Takes no lock and writes n
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from time import gmtime, strftime
 from typing import Any, ClassVar, NamedTuple
@@ -94,10 +94,14 @@ class Glance:
         return self._is_ready(task) or (self._is_resettable(task) and self._has_its_deps(task))
 
     def _is_resettable(self, task: TaskGlance) -> bool:
-        return not task.children and task.status in {"failed", "waiting_user", "blocked"}
+        return not task.children and self._may_be(task, {"failed", "waiting_user", "blocked"})
 
     def _is_undecided(self, task: TaskGlance) -> bool:
-        return not task.children and task.status == "waiting_user"
+        return not task.children and self._may_be(task, {"waiting_user"})
+
+    def _may_be(self, task: TaskGlance, statuses: Collection[str]) -> bool:
+        """Whether a task has one of these statuses, or may have it without the plan saying so."""
+        return task.status in statuses or (task.status == "todo" and self._has_run(task))
 
     def _is_resumable(self, task: TaskGlance) -> bool:
         feedback = os.path.join(self._top, _FEEDBACK, f"{task.id}.json")
@@ -118,7 +122,8 @@ class Glance:
         return bool(task.children) or self._has_run(task)
 
     def _is_dismissable(self, task: TaskGlance) -> bool:
-        return bool(task.children) and (task.status == "waiting_user" or self._has_flagged_leaves(task))
+        is_held = task.status in {"waiting_user", "todo"} and self._is_reviewable(task)
+        return bool(task.children) and (is_held or self._has_flagged_leaves(task))
 
     def _has_its_deps(self, task: TaskGlance) -> bool:
         return all(self._status(name) == "done" for name in task.deps)

@@ -83,7 +83,7 @@ class WorktreeWatcher:
         if marks == self._seen:
             return None
         # A write during the read leaves other marks, and is seen at the next look.
-        state = self.workspace.store.state(is_gated=self.workspace.reviews_parents, between=between)
+        state = self.workspace.store.state(self.workspace.plan_rules, between)
         # Reviews of changes are no part of it.
         is_same = not self._under_review and self._shown == (state, marks)
         picture = None if is_same else self._build_view(state)

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
 from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
-from git_blackbird.model.config.layers import ReviewMode
+from git_blackbird.model.config.layers import PlanStatuses, ReviewMode
 
 
 class ExecutionConfig(Section):
@@ -178,6 +178,14 @@ class TuiConfig(Section):
     )
 
 
+class PlanConfig(Section):
+    """The plan file."""
+
+    statuses: PlanStatuses = key(
+        "all", "which statuses are written into the plan: all, or lasting: those of tasks that are over"
+    )
+
+
 class PlanningConfig(Section):
     """Planning, which only the Go program does."""
 
@@ -205,6 +213,7 @@ class Config(AgentChoice):
     reviews: ReviewsConfig = Field(default_factory=ReviewsConfig.model_construct)
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)
     tui: TuiConfig = Field(default_factory=TuiConfig.model_construct)
+    plan: PlanConfig = Field(default_factory=PlanConfig.model_construct)
     planning: PlanningConfig = Field(default_factory=PlanningConfig.model_construct)
 
 

@@ -45,6 +45,8 @@ class ConfigProblem(NamedTuple):
         return f"{self.origin}: {self.key}: {self.what}"
 
 
+PlanStatuses = Literal["all", "lasting"]
+PLAN_STATUSES: tuple[str, ...] = get_args(PlanStatuses)
 ReviewMode = Literal["off", "parallel"]
 REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
 

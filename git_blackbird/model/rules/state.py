@@ -1,7 +1,7 @@
 """The state of one worktree at one moment: unusable records, ready tasks, parents blocked by a review."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -22,6 +22,7 @@ from git_blackbird.model.plan.graph import (
 )
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.lasting import with_lasting_statuses
 from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
@@ -36,9 +37,22 @@ from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 
 
+class PlanRules(NamedTuple):
+    """What the configuration says of a plan: of its parents, and of what is written.
+
+    ``is_gated``: parents are reviewed. ``only_lasting``: only statuses that last are written.
+    """
+
+    is_gated: bool = False
+    only_lasting: bool = False
+
+
+NO_RULES = PlanRules()
+
+
 @dataclass(frozen=True)
 class PlanState:
-    """Plan, records and feedback files as they were read, and whether parents are reviewed (``is_gated``).
+    """Plan, records and feedback files as they were read, and the rules for them (``PlanRules``).
 
     Everything else is derived from them on first use, once: also the plan that everyone is shown and acts on,
     of which ``saved`` may be behind.
@@ -48,16 +62,21 @@ class PlanState:
     histories: Mapping[TaskId, History]
     saved_feedback: SavedFeedback = NO_FEEDBACK
     is_gated: bool = False
+    only_lasting: bool = False
 
     @cached_property
     def plan(self) -> Plan:
         """The plan with the statuses that follow from the records."""
-        return derive(self.saved, self.histories, self.gate)
+        return derive(self.saved, self.histories, self.gate, only_lasting=self.only_lasting)
+
+    def written(self, after: Plan, by_hand: Collection[TaskId] = ()) -> Plan:
+        """Return what is written of a plan that this becomes; a person set the statuses ``by_hand``."""
+        return with_lasting_statuses(self.saved, after, by_hand) if self.only_lasting else after
 
     @cached_property
     def drift(self) -> Mapping[TaskId, tuple[Status, Status]]:
         """The tasks whose status differs from the saved one, smallest id first: that, and what it is."""
-        before, after = self.saved.tasks, self.plan.tasks
+        before, after = self.saved.tasks, self.written(self.plan).tasks
         differing = (key for key in before if after[key] is not before[key])
         return {
             key: (before[key].status, after[key].status)

@@ -48,14 +48,17 @@ def derive_leaf(task: Task, history: History) -> Task:
 _VOID = frozenset({SUPERSEDED_BY_UNAVAILABLE, SUPERSEDED_BY_DELETE})
 
 
-def derive(plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> Plan:
+def derive(
+    plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate, *, only_lasting: bool = False
+) -> Plan:
     """Return the plan with every status that follows from the records, or the same object if all do.
 
     What it shows is a function of the records and of what people wrote into the plan: it repairs statuses
     after a crash, a checkout of an older plan, a manual edit, or a change of the gates. Of some records alone
-    only what is certain follows.
+    only what is certain follows. Where a plan has statuses that last alone (``only_lasting``), parents follow
+    children whose status was the same before, too.
     """
-    return _Derivation(plan, histories, gate).plan()
+    return _Derivation(plan, histories, gate, only_lasting=only_lasting).plan()
 
 
 class _Derivation:
@@ -65,8 +68,11 @@ class _Derivation:
     has ``moved``, and may not stay ``done`` if a descendant has left that: ``reopened``.
     """
 
-    def __init__(self, plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate) -> None:
+    def __init__(
+        self, plan: Plan, histories: Mapping[TaskId, History], gate: ReviewGate, *, only_lasting: bool
+    ) -> None:
         self._before, self._histories, self._gate = plan, histories, gate
+        self._only_lasting = only_lasting
         self._tasks = dict(plan.tasks)
         self._changed: list[TaskId] = []
         self._moments: dict[TaskId, Moment] = {}
@@ -129,7 +135,7 @@ class _Derivation:
         if is_reopened and parent.parent is not None:
             self._reopened.add(parent.parent)
         status = parent.status
-        if is_over or is_reopened or parent.id in self._moved:
+        if is_over or is_reopened or self._only_lasting or parent.id in self._moved:
             status = _parent_status(self._tasks, parent, self._gate, reopened=is_reopened)
         if status != parent.status:
             newest = max(_time_of(self._tasks[child]) for child in parent.children)

@@ -18,6 +18,8 @@ def test_where_there_is_no_plan_one_is_offered(repo: Path) -> None:
     with Terminal(repo) as terminal:
         terminal.wait_for("make one")
         terminal.type(ENTER)
+        terminal.wait_for("Write only what lasts? [Y/n]")
+        terminal.type(ENTER)
         terminal.wait_for("Install it? [Y/n]")
         terminal.type("n", ENTER)
         terminal.wait_for("the plan has no tasks")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
-from git_blackbird.model.plan.plan import Plan, revised
+from git_blackbird.model.plan.plan import Plan, Task, revised
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.lasting import with_lasting_statuses
 from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
 from git_blackbird.model.rules.status import apply_statuses, derive
 from git_blackbird.model.run.fields import RunFields
@@ -39,10 +40,13 @@ DEAD = frozenset({RunStatus.FAILED, RunStatus.SUCCESS, RunStatus.WAITING_USER, R
 
 
 class World:
-    """Records as commands leave them, and each plan that was saved since a person last edited it."""
+    """Records as commands leave them, and each plan that was saved since a person last edited it.
+
+    ``lasting`` is the plan into which only statuses that last are written.
+    """
 
     def __init__(self, *, is_gated: bool) -> None:
-        self.plan = tree(dict.fromkeys("gpcab", Status.TODO), ABOVE)
+        self.plan = self.lasting = tree(dict.fromkeys("gpcab", Status.TODO), ABOVE)
         self.saved: list[Plan] = [self.plan]
         self._is_gated = is_gated
         self._records: dict[TaskId, dict[RunId, Run]] = {name: {} for name in (*LEAVES, *PARENTS)}
@@ -50,13 +54,22 @@ class World:
 
     def derived(self, plan: Plan, *names: TaskId) -> Plan:
         """Derive it by all records, or by those of parents and of some leaves alone."""
+        return self._derived(plan, names)
+
+    def derived_again(self, *names: TaskId) -> Plan:
+        """Derive the plan into which only statuses that last are written."""
+        return self._derived(self.lasting, names, only_lasting=True)
+
+    def _derived(self, plan: Plan, names: tuple[TaskId, ...], *, only_lasting: bool = False) -> Plan:
         known = {*PARENTS, *names} if names else self._records.keys()
         histories = {name: History(tuple(self._records[name].values())) for name in sorted(known)}
-        return derive(plan, histories, ReviewGate(self._is_gated, histories))
+        return derive(plan, histories, ReviewGate(self._is_gated, histories), only_lasting=only_lasting)
 
     def save(self, task_id: TaskId | None) -> None:
         """Save the plan after the records of a task; None: after a kill, all that is behind."""
-        self.plan = self.derived(self.plan, *(() if task_id is None else (task_id,)))
+        names = () if task_id is None else (task_id,)
+        self.plan = self.derived(self.plan, *names)
+        self.lasting = with_lasting_statuses(self.lasting, self.derived_again(*names))
         self.saved.append(self.plan)
 
     def now(self) -> str:
@@ -153,17 +166,25 @@ class World:
                 self._put(run.with_own(Own(dismissed=dismissal)))
 
     def edit(self, leaf: TaskId) -> None:
-        task = self.plan.tasks[leaf]
-        self._edited(self.plan.replaced(revised(replace(task, title="Another"), self.now())))
+        now = self.now()
+
+        def edited(plan: Plan) -> Plan:
+            return plan.replaced(revised(replace(plan.tasks[leaf], title="Another"), now))
+
+        self._edited(edited(self.plan), edited(self.derived_again()))
 
     def set_status(self, leaf: TaskId, status: Status, by: str) -> None:
         self.save(None)
         self._supersede(leaf, by)
-        gate = ReviewGate(self._is_gated, {})
-        self._edited(apply_statuses(self.plan, {leaf: status}, Transition(self.now(), gate)))
+        moment = Transition(self.now(), ReviewGate(self._is_gated, {}))
+        plan, other = (
+            apply_statuses(one, {leaf: status}, moment) for one in (self.plan, self.derived_again())
+        )
+        self._edited(plan, other, by_hand=(leaf,))
 
-    def _edited(self, plan: Plan) -> None:
+    def _edited(self, plan: Plan, other: Plan, by_hand: tuple[TaskId, ...] = ()) -> None:
         self.plan = plan
+        self.lasting = with_lasting_statuses(self.lasting, other, by_hand)
         self.saved.clear()
 
 
@@ -184,6 +205,19 @@ def review(world: World, parent: TaskId) -> None:
     world.start_review(parent)
     world.save(None)
     world.end_review(parent, passes=True)
+
+
+def what_lasts(plan: Plan) -> list[tuple[TaskId, Status | Task]]:
+    """Return what is the same where statuses that pass are not written.
+
+    A parent that is not over may wait for children that were begun and are ``todo`` again, and what is not
+    over has no time that anything depends on.
+    """
+    return [
+        (task.id, task if task.is_over else task.status)
+        for task in plan.tasks.values()
+        if task.is_leaf or task.is_over
+    ]
 
 
 Happening = Callable[[World, TaskId], None]
@@ -234,6 +268,7 @@ def test_an_older_plan_is_derived_to_the_same_tasks(
             world.save(name if saved == "task" and name in LEAVES else None)
     world.save(None)
     assert world.derived(world.plan) is world.plan
+    assert what_lasts(world.derived_again()) == what_lasts(world.plan)
     for older in world.saved:
         assert world.derived(older).tasks == world.plan.tasks
         partly = older

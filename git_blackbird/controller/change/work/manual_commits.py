@@ -148,7 +148,7 @@ def _record(
         return None
     amended = _amended_run(history, work)
     if amended is None:
-        if reasons := readiness(transaction.plan(), task).reasons:
+        if reasons := readiness(transaction.state_of(task.id, *task.deps).plan, task).reasons:
             raise RequestError("; ".join(reasons))
         is_pending = workspace.config.execution.stop_after_each_task
         run = new_run(workspace, task.id, RunStatus.SUCCESS).of_type(RunType.MANUAL, {})
