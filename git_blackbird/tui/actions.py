@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.keys import ACTIONS, KeyAction
 

@@ -28,9 +28,9 @@ from git_blackbird.controller.plan.outcomes import (
     moved_task_lines,
     page_lines,
 )
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.schema.events import CheckpointReached
-from git_blackbird.messages.display.checkpoint import Style, StyledLine, render_checkpoint
+from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run

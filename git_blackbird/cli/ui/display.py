@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO, cast
 
@@ -13,15 +13,15 @@ from rich.panel import Panel
 from rich.text import Text
 
 from git_blackbird.cli.ui.base import STDOUT, Writer
-from git_blackbird.messages.display.checkpoint import TITLE, Style, StyledLine, render_checkpoint
+from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import RunStatus
-from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
 _FRAME_SECONDS = 0.1
@@ -29,6 +29,7 @@ _MOST_LINES = 5
 _SCREEN_PART = 4
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES = "-\\|/"
+_BORDERS = _PADDING = 2
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,15 @@ class LiveDisplay(Writer):
     @property
     def columns(self) -> int:
         return self._console.width
+
+    @property
+    def rows_in_panel(self) -> int:
+        """How many rows are left on the screen inside a panel."""
+        return self._console.height - _BORDERS
+
+    def height(self, line: StyledLine) -> int:
+        """Return how many rows a line takes inside a panel."""
+        return len(_drawn(line).wrap(self._console, max(1, self.columns - _BORDERS - _PADDING)))
 
     def put(self, text: str, stream: int = STDOUT) -> None:
         """Write one piece of text; the line that moves makes way for it."""
@@ -190,9 +200,9 @@ _ENDS = {RunStatus.SUCCESS: "green", RunStatus.FAILED: "bold red"}
 _WEIGHTS = {Level.INFO: "", Level.WARNING: "yellow", Level.ERROR: "bold red"}
 
 
-def checkpoint_panel(checkpoint: Checkpoint) -> Panel:
+def checkpoint_panel(lines: Sequence[StyledLine]) -> Panel:
     """Draw a checkpoint."""
-    return _panel(TITLE, render_checkpoint(checkpoint))
+    return _panel(TITLE, lines)
 
 
 def question_panel(task: Task, question: Question, place: tuple[int, int]) -> Panel:
@@ -204,15 +214,18 @@ def question_panel(task: Task, question: Question, place: tuple[int, int]) -> Pa
 
 
 def _panel(title: str, lines: Sequence[StyledLine]) -> Panel:
-    drawn: Iterable[Text] = (Text(line.text, _STYLES[line.tone], overflow="fold") for line in lines)
     return Panel(
-        Group(*drawn),
+        Group(*map(_drawn, lines)),
         title=Text(title, "bold"),
         title_align="left",
         border_style="bold yellow",
         box=box.HEAVY,
         padding=(0, 1),
     )
+
+
+def _drawn(line: StyledLine) -> Text:
+    return Text(line.text, _STYLES[line.tone], overflow="fold")
 
 
 def event_line(event: Event) -> Text | None:

@@ -2,19 +2,21 @@
 
 import asyncio
 import os
+import shutil
 import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 
+from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.ui.base import STDERR, STDOUT, AskingUI, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
+from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint, render_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
     Unsent,
@@ -28,6 +30,7 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
+from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Choice, Reply, parse_choice
@@ -127,6 +130,8 @@ def _text(line: bytes) -> str:
 
 
 CANCEL = "/cancel"
+# The title, two that are blank, and the prompt.
+_LINES_AROUND = 4
 _MAX_MISTAKES = 100
 
 
@@ -203,11 +208,19 @@ class PlainUI(AskingUI):
             return None
         self._input.begin()
         self._asked = self._about(checkpoint.task.id)
-        self._print("", TITLE, *(line.text for line in render_checkpoint(checkpoint)), "")
+        self._print("", TITLE, *(line.text for line in self._fitted(checkpoint)), "")
         try:
             return await self._decide(checkpoint)
         except EndOfInput:
             return None
+
+    def _fitted(self, checkpoint: Checkpoint) -> list[StyledLine]:
+        """Return all of a checkpoint, or, where a person sees it on a terminal, what fits there."""
+        if not self._input.is_terminal or not sys.stdout.isatty():
+            return render_checkpoint(checkpoint)
+        size = shutil.get_terminal_size()
+        rows = size.lines - len(offers_of(checkpoint)) - _LINES_AROUND
+        return fit_checkpoint(checkpoint, rows, lambda line: -(-width_of(line.text) // size.columns) or 1)[0]
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         for offer in offers_of(checkpoint):

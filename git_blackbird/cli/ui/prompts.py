@@ -59,6 +59,7 @@ _ESCAPE_SECONDS = 0.1
 _SEQUENCE_SECONDS = 0.4
 _MOST_DIGITS = 9
 _REFRESH_SECONDS = 1.0
+HOW_TO_CHOOSE = "(arrows, j/k or digits; Enter chooses)"
 _COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+X Ctrl+E opens your editor)\n"
 
 
@@ -114,7 +115,7 @@ class Prompts:
             default=start,  # type: ignore[arg-type]  # any value of a choice
             use_shortcuts=has_digits,
             pointer=">",
-            instruction=f"(arrows{', j/k or digits' if has_digits else ' or j/k'}; Enter chooses)",
+            instruction=HOW_TO_CHOOSE if has_digits else "(arrows or j/k; Enter chooses)",
             **self._settings,
         )
         bindings = question.application.key_bindings

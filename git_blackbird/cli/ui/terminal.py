@@ -22,12 +22,13 @@ from git_blackbird.cli.ui.display import (
     event_line,
     question_panel,
 )
-from git_blackbird.cli.ui.prompts import LeftOpenError, Prompts, UnfinishedText
+from git_blackbird.cli.ui.prompts import HOW_TO_CHOOSE, LeftOpenError, Prompts, UnfinishedText
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import page_diff, paths_of
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.checkpoint import fit_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
     WriteRequest,
@@ -42,6 +43,7 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
+from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import task_command
@@ -66,6 +68,7 @@ from git_blackbird.model.views.events import (
 )
 
 _BELL = "\a"
+_SELECT = "Select an action"
 
 
 class TerminalUI(AskingUI):
@@ -235,10 +238,13 @@ class TerminalUI(AskingUI):
             return False
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        self._display.show(checkpoint_panel(checkpoint))
-        await self._take_terminal(is_first=True)
         draft = self._drafts.message(checkpoint.run.task_id)
-        if draft.text.strip():
+        has_begun = bool(draft.text.strip())
+        rows = self._display.rows_in_panel - self._rows_below(checkpoint) - has_begun
+        lines, checkpoint = fit_checkpoint(checkpoint, rows, self._display.height)
+        self._display.show(checkpoint_panel(lines))
+        await self._take_terminal(is_first=True)
+        if has_begun:
             self._print("Your earlier text is kept: Request changes continues it.")
         try:
             return await self._decide(checkpoint)
@@ -255,6 +261,13 @@ class TerminalUI(AskingUI):
             command = task_command("resume", checkpoint.run.task_id, " -e")
             self._print(f"Your text was not sent; it is kept, and `{command}` continues it.")
 
+    def _rows_below(self, checkpoint: Checkpoint) -> int:
+        """Return how many rows the list of choices takes, and what is at work below it."""
+        offers = offers_of(replace(checkpoint, is_cut=True))
+        labels = (f"{offer.label} {offer.blocked_reason or ''}" for offer in offers)
+        texts = (f"{self._about(checkpoint.task.id)}{_SELECT}{HOW_TO_CHOOSE}", *labels)
+        return sum(self._display.height(StyledLine(text)) for text in texts) + self._is_parallel
+
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         choices = []
         for offer in offers_of(checkpoint):
@@ -262,7 +275,7 @@ class TerminalUI(AskingUI):
             digit = False if offer.digit is None else str(offer.digit)
             choices.append(questionary.Choice(offer.label, offer.choice, disabled, shortcut_key=digit))
         await self._display.drained()
-        message = f"{self._about(checkpoint.task.id)}Select an action"
+        message = f"{self._about(checkpoint.task.id)}{_SELECT}"
         choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
         return choice
 

@@ -1,8 +1,9 @@
 """The lines of a checkpoint; user interfaces only add colours."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
+from enum import IntEnum, auto
+from itertools import chain, islice
 
 from git_blackbird.messages.display.events import render_reason
 from git_blackbird.messages.display.format import (
@@ -17,19 +18,24 @@ from git_blackbird.messages.display.format import (
     render_cost,
     render_path,
     render_spent,
-    render_totals,
     run_seconds,
     submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
-from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
+from git_blackbird.messages.display.styled import Height, Section, Style, StyledLine, fit, lines_of
+from git_blackbird.messages.display.summary import file_lines, snippet_lines
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.change.change import Asked
+from git_blackbird.model.change.decision import SPECS, Choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, MergedVerdict
-from git_blackbird.model.run.summary import MAX_FILES, FileChange, Summary
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import Requester
+from git_blackbird.model.run.summary import MAX_FILES, Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
@@ -49,45 +55,48 @@ _LONGEST_TASK_TEXT = 400
 _LONGEST_PATH = 1000
 
 
-class Style(StrEnum):
-    """The kind of a line, for colouring."""
+class _Rank(IntEnum):
+    """What gives way first where a terminal has few rows."""
 
-    PLAIN = "plain"
-    HEADING = "heading"
-    ADDED = "added"
-    REMOVED = "removed"
-    PLACE = "place"
-    WARNING = "warning"
-    FAINT = "faint"
+    CRITERIA = auto()
+    SNIPPETS = auto()
+    HEADING = auto()
+    SINCE_REQUEST = auto()
+    AGENT = auto()
+    FILES = auto()
+    FACTS = auto()
+    CHECK = auto()
+    REVIEWS = auto()
+    WARNINGS = auto()
+    ANSWER = auto()
+    REQUEST = auto()
 
 
-_DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
-
-
-@dataclass(frozen=True)
-class StyledLine:
-    """One line, sanitized for a terminal: interfaces show whatever it is made of."""
-
-    text: str
-    tone: Style = Style.PLAIN
-
-    def __post_init__(self) -> None:
-        """Clean the text, which costs little where that was done before."""
-        object.__setattr__(self, "text", strip_controls(self.text))
+_OF_CHANGE = frozenset({_Rank.SNIPPETS, _Rank.FILES})
 
 
 def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
     """Return everything needed for the decision, except the title."""
-    return [
-        *_task(checkpoint.task),
-        *_outcome(checkpoint),
-        *_findings(checkpoint),
-        *_account(checkpoint),
-        *_since_request(checkpoint.since_request),
-        *_both_added(checkpoint.both_added),
-        *_summary(checkpoint.summary),
-        *_warnings(checkpoint),
-    ]
+    return lines_of(_sections(checkpoint))
+
+
+def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[list[StyledLine], Checkpoint]:
+    """Return what fits into so many rows, and the checkpoint, which knows whether that is all of it."""
+    sections = fit(_sections(checkpoint), rows, height)
+    is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in sections)
+    return lines_of(sections), replace(checkpoint, is_cut=is_cut)
+
+
+def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
+    yield from _task(checkpoint.task)
+    yield from _outcome(checkpoint)
+    yield from _findings(checkpoint)
+    yield from _account(checkpoint)
+    yield from _asked(checkpoint)
+    yield from _since_request(checkpoint.since_request)
+    yield from _both_added(checkpoint.both_added)
+    yield from _summary(checkpoint.summary)
+    yield from _warnings(checkpoint)
 
 
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -117,26 +126,35 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
 
     What the task asks for comes in addition, and the comments that are not sent yet.
     """
-    if checkpoint.pair is not None:
-        checkpoint = replace(checkpoint, summary=checkpoint.summary.model_copy(update={"cut": ()}))
-    return [
-        *_task(checkpoint.task),
-        *_outcome(checkpoint),
-        *_unsent(unsent),
-        *_texts_of(checkpoint.task),
-        *_findings(checkpoint),
-        *_account(checkpoint),
-        *_since_request(checkpoint.since_request),
-        *_both_added(checkpoint.both_added),
-        *(() if checkpoint.pair is not None else _summary(checkpoint.summary)),
-        *_warnings(checkpoint),
-    ]
+    sections = chain(
+        _task(checkpoint.task),
+        _outcome(checkpoint),
+        _unsent(unsent),
+        [Section(tuple(_texts_of(checkpoint.task)))],
+        _findings(checkpoint),
+        _account(checkpoint),
+        _asked(checkpoint),
+        _since_request(checkpoint.since_request),
+        _both_added(checkpoint.both_added),
+        () if checkpoint.pair is not None else _summary(checkpoint.summary),
+        _warnings(checkpoint),
+    )
+    return lines_of(sections)
 
 
-def _task(task: Task) -> Iterator[StyledLine]:
+def _line(text: str, tone: Style = Style.PLAIN, rank: _Rank | None = None) -> Section:
+    return Section((StyledLine(text, tone),), rank)
+
+
+def _task(task: Task) -> Iterator[Section]:
     """Say what was to be done."""
-    yield StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
-    yield from _criteria(task)
+    yield _line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    if task.acceptance_criteria:
+        command = task_command("show", task.id).command
+        texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
+        lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
+        heading = StyledLine("Acceptance criteria:", Style.HEADING)
+        yield Section((heading, *lines), _Rank.CRITERIA, command)
 
 
 def _texts_of(task: Task) -> Iterator[StyledLine]:
@@ -151,34 +169,41 @@ def _texts_of(task: Task) -> Iterator[StyledLine]:
             yield StyledLine(f"  ({left} more characters)", Style.FAINT)
 
 
-def _unsent(comments: Iterable[ReviewComment]) -> Iterator[StyledLine]:
+def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Section]:
     """List the comments on lines that wait for a request to be sent with."""
     lines = [f"{place_words(comment)}: {clean_line(comment.text)}" for comment in comments]
     yield from _bulleted("Your comments, not sent yet:", lines, Style.WARNING)
 
 
-def _outcome(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
     """Say how the run ended, and what the check proves."""
     run = checkpoint.run
     why = f" ({clean_line(run.error)})" if run.error else ""
-    tone = Style.PLAIN if run.error is None else Style.WARNING
-    yield StyledLine(f"Run status: {run.status}{why}", tone)
+    yield _line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     if run.own.check is not None:
-        lines = list(check_lines(run.own.check))
+        verdict, *output = check_lines(run.own.check)
         tone = Style.PLAIN if run.own.check.outcome is CheckOutcome.PASSED else Style.WARNING
-        yield StyledLine(f"Check: {lines[0]}", tone)
-        yield from (StyledLine(f"  {line}", Style.FAINT) for line in lines[1:])
+        lines = (StyledLine(f"  {line}", Style.FAINT) for line in output)
+        yield Section((StyledLine(f"Check: {verdict}", tone), *lines), _Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
-        yield StyledLine(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
+        yield _line(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
 
 
-def _findings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+def _run_command(run: Run) -> str:
+    return task_command("runs", run.task_id, f" {run.id}").command
+
+
+def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
     """Show the reviewers' findings and why a person must judge."""
     merged = checkpoint.merged
     if merged is not None:
         is_clear = merged.overall is MergedVerdict.APPROVED and not merged.missing
-        yield StyledLine(f"Reviews: {overall_word(merged)}", Style.PLAIN if is_clear else Style.WARNING)
-        yield from _review_lines(merged, checkpoint.task)
+        tone = Style.PLAIN if is_clear else Style.WARNING
+        lines = (
+            StyledLine(f"Reviews: {overall_word(merged)}", tone),
+            *_review_lines(merged, checkpoint.task),
+        )
+        yield Section(lines, _Rank.REVIEWS, task_command("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
@@ -187,30 +212,33 @@ def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
     for line in lines[:_MAX_REVIEW_LINES]:
         yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
     if len(lines) > _MAX_REVIEW_LINES:
-        rest = task_command("review show", task.id)
-        yield StyledLine(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Style.FAINT)
+        rest, left_out = task_command("review show", task.id), len(lines) - _MAX_REVIEW_LINES
+        yield StyledLine(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
 
 
-def _reasons(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
     """Return why a person decides, also where no checkpoint asks."""
     tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
-    yield from (StyledLine(render_reason(reason), tone) for reason in checkpoint.reasons)
+    yield from (_line(render_reason(reason), tone) for reason in checkpoint.reasons)
 
 
-def _account(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+def _account(checkpoint: Checkpoint) -> Iterator[Section]:
     """Say which run it was, at what cost, and what its agent says of it."""
     run = checkpoint.run
     if facts := list(_facts(checkpoint)):
-        yield StyledLine(", ".join(facts), Style.FAINT)
+        yield _line(", ".join(facts), Style.FAINT)
     if checkpoint.worktree is not None:
-        yield StyledLine(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT)
+        yield _line(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT, _Rank.FACTS)
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
-        yield StyledLine(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT)
+        yield _line(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT, _Rank.FACTS)
     if run.own.agent.result:
-        most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.own.no_change else _MAX_RESULT_LINES
-        yield StyledLine("Agent says:", Style.HEADING)
-        yield from _last(map(clean_line, strip_controls(run.own.agent.result).strip().splitlines()), most)
+        most, rank = _MAX_RESULT_LINES, _Rank.AGENT
+        if run.own.no_change:
+            most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, _Rank.ANSWER
+        said = _last(map(clean_line, strip_controls(run.own.agent.result).strip().splitlines()), most)
+        heading = StyledLine("Agent says:", Style.HEADING)
+        yield Section((heading, *said), rank, _run_command(run), keeps_end=True)
 
 
 def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[StyledLine]:
@@ -218,14 +246,15 @@ def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterato
     lines = list(texts)
     yield from (StyledLine(f"  {line}") for line in lines[:most])
     if len(lines) > most:
-        yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT)
+        yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT, len(lines) - most)
 
 
 def _last(texts: Iterable[str], most: int) -> Iterator[StyledLine]:
     """Yield how many lines of a text come before its last ones, and those, indented."""
     lines = list(texts)
     if len(lines) > most:
-        yield StyledLine(f"  ({counted(len(lines) - most, 'line')} before)", Style.FAINT)
+        before = len(lines) - most
+        yield StyledLine(f"  ({counted(before, 'line')} before)", Style.FAINT, before)
     yield from (StyledLine(f"  {line}") for line in lines[-most:])
 
 
@@ -235,34 +264,45 @@ def _kept_indent(line: str) -> str:
     return shown if len(shown) <= _LONGEST_QUOTED else f"{shown[: _LONGEST_QUOTED - 3]}..."
 
 
-def _criteria(task: Task) -> Iterator[StyledLine]:
-    if task.acceptance_criteria:
-        yield StyledLine("Acceptance criteria:", Style.HEADING)
-        texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
-        yield from _first(texts, _MAX_CRITERIA, f"more: {task_command('show', task.id)}")
+def _asked(checkpoint: Checkpoint) -> Iterator[Section]:
+    """Quote what was asked for last, and say who asked, if it was not a person here."""
+    asked = checkpoint.asked
+    if asked is None:
+        return
+    lines = strip_controls(asked.text).strip().splitlines()
+    quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
+    heading = StyledLine(f"Changes requested{_asker(asked)}:", Style.HEADING)
+    yield Section((heading, *quoted), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
-def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
-    """Quote the last request, and list what was done since."""
+def _asker(asked: Asked) -> str:
+    if isinstance(asked.by, Requester):
+        return f" by {REQUESTERS[asked.by]}"
+    return "" if asked.by is None else f" by the review of {asked.by}"
+
+
+def _since_request(since: SinceRequest | None) -> Iterator[Section]:
+    """List what was done since a person's last request."""
     if since is None:
         return
-    yield StyledLine("Changes requested:", Style.HEADING)
-    lines = strip_controls(since.request).strip().splitlines()
-    yield from _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
-    yield from _outcomes(since.comments)
-    yield StyledLine("Changed since the request:", Style.HEADING)
+    rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
+    if since.comments:
+        heading = StyledLine("Your comments:", Style.HEADING)
+        yield Section((heading, *_outcomes(since.comments)), _Rank.SINCE_REQUEST, rest)
+    lines: Iterable[StyledLine] = file_lines(since.summary, "  ")
     if since.summary.minimal is not None:
-        yield StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING)
-    else:
-        yield from _files(since.summary, "  ")
+        lines = (StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
+    heading = StyledLine("Changed since the request:", Style.HEADING)
+    yield Section((heading, *lines), _Rank.SINCE_REQUEST, rest)
+
+
+def _shown_by(choice: Choice) -> str:
+    return f"{SPECS[choice].digit} shows the diff"
 
 
 def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
     """Tell of each comment on lines whether these were changed since."""
-    outcomes = list(comments)
-    if outcomes:
-        yield StyledLine("Your comments:", Style.HEADING)
-    for comment, is_taken_up in outcomes[:MAX_FILES]:
+    for comment, is_taken_up in islice(comments, MAX_FILES):
         word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
         yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
 
@@ -277,66 +317,37 @@ def _facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"cost {render_cost(checkpoint.cost_usd)}"
 
 
-def _summary(summary: Summary) -> Iterator[StyledLine]:
-    yield StyledLine("Review summary:", Style.HEADING)
+def _summary(summary: Summary) -> Iterator[Section]:
+    """Show the files and snippets, and what the summary omits."""
+    yield Section((StyledLine("Review summary:", Style.HEADING),), _Rank.HEADING, least=0)
     if summary.minimal is not None:
-        yield StyledLine(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
-    yield StyledLine("  Files:", Style.HEADING)
-    yield from _files(summary, "    ")
-    yield StyledLine("  Snippets:", Style.HEADING)
-    yield from _snippets(summary, "    ")
-    if not summary.snippets:
-        yield StyledLine("    (none)", Style.FAINT)
+        yield _line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
+    *files, last = file_lines(summary, "    ")
+    rest, heading = _shown_by(Choice.VIEW_DIFF), StyledLine("  Files:", Style.HEADING)
+    yield Section((heading, *files), _Rank.FILES, rest)
+    yield Section((last,))
+    snippets = tuple(snippet_lines(summary, "    ")) or (StyledLine("    (none)", Style.FAINT),)
+    cut = lines_of(_bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
+    yield Section((StyledLine("  Snippets:", Style.HEADING), *snippets, *cut), _Rank.SNIPPETS, rest)
 
 
-def _both_added(summary: Summary | None) -> Iterator[StyledLine]:
+def _both_added(summary: Summary | None) -> Iterator[Section]:
     """Show the lines that are to land beside others."""
-    if summary is None:
-        return
-    yield StyledLine("Both added here (your lines stay above those of the task):", Style.WARNING)
-    yield from _files(summary, "  ")
-    yield from _snippets(summary, "  ")
+    if summary is not None:
+        heading = "Both added here (your lines stay above those of the task):"
+        lines = (
+            StyledLine(heading, Style.WARNING),
+            *file_lines(summary, "  "),
+            *snippet_lines(summary, "  "),
+        )
+        yield Section(lines, _Rank.FILES, _shown_by(Choice.VIEW_DIFF))
 
 
-def _snippets(summary: Summary, indent: str) -> Iterator[StyledLine]:
-    for snippet in summary.snippets:
-        yield StyledLine(f"{indent}{render_path(snippet.file)}", Style.PLACE)
-        for line in escape_controls(snippet.snippet).split("\n"):
-            yield StyledLine(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
-
-
-def _files(summary: Summary, indent: str) -> Iterator[StyledLine]:
-    """List each path once, with its status and the number of changed lines."""
-    if summary.changes:
-        texts = [_file(change) for change in summary.changes]
-    elif lines := strip_controls(summary.diffstat).splitlines():
-        # The Go program only has the numbers as formatted by git.
-        texts = [line.strip() for line in lines]
-    else:
-        texts = [render_path(path) for path in summary.files]
-    yield from (StyledLine(indent + text) for text in texts[:MAX_FILES])
-    if not texts:
-        yield StyledLine(f"{indent}(none)", Style.FAINT)
-    if summary.totals.files > 1:
-        yield StyledLine(f"{indent}together: {render_totals(summary)}", Style.FAINT)
-
-
-def _file(change: FileChange) -> str:
-    name = render_path(change.path)
-    if change.old_path is not None:
-        name = f"{render_path(change.old_path)} -> {name}"
-    lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
-    mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
-    return f"{change.status} {name}  {lines}{mode}"
-
-
-def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
-    """Return warnings that may affect the decision, and what the summary omits."""
+def _warnings(checkpoint: Checkpoint) -> Iterator[Section]:
+    """Return warnings that may affect the decision."""
     summary, run = checkpoint.summary, checkpoint.run
-    cut = [clean_line(part) for part in summary.cut]
     left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
     between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
-    yield from _bulleted("Not all is shown:", cut, Style.FAINT)
     yield from _bulleted("Left out of the snapshot:", left_out, Style.WARNING)
     yield from _bulleted(SUBMODULES, submodule_lines(summary), Style.WARNING)
     yield from _bulleted("Also touched by another task in between:", between, Style.WARNING)
@@ -361,12 +372,12 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         )
     yield from _bulleted("Notes:", map(clean_line, run.own.notes), Style.WARNING)
     if checkpoint.other_branch is not None:
-        yield StyledLine(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
+        yield _line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)
 
 
-def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
+def _outlook(commit: CommitPreview) -> Iterator[Section]:
     """Describe what approving would commit at present."""
     heading = "Cannot commit this change yet:"
     yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
@@ -374,14 +385,15 @@ def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
         paths = f"{counted(commit.paths, 'path')} on {where}"
         what = paths if commit.paths else "nothing: HEAD already has the whole change"
-        yield StyledLine(f"Approving commits {what}", Style.FAINT)
+        yield _line(f"Approving commits {what}", Style.FAINT)
 
 
-def _bulleted(heading: str, texts: Iterable[str], tone: Style) -> Iterator[StyledLine]:
-    lines = list(texts)
+def _bulleted(
+    heading: str, texts: Iterable[str], tone: Style, rank: _Rank = _Rank.WARNINGS
+) -> Iterator[Section]:
+    lines = [StyledLine(f"  {text}", tone) for text in texts]
     if not lines:
         return
-    yield StyledLine(heading, tone)
-    yield from (StyledLine(f"  {text}", tone) for text in lines[:MAX_LISTED])
-    if len(lines) > MAX_LISTED:
-        yield StyledLine(f"  and {len(lines) - MAX_LISTED} more", tone)
+    left_out = len(lines) - MAX_LISTED
+    more = [StyledLine(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
+    yield Section((StyledLine(heading, tone), *lines[:MAX_LISTED], *more), rank)

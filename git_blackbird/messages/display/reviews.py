@@ -220,7 +220,7 @@ def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     yield "reviews", _change_state(view)
 
 
-_REQUESTERS = {
+REQUESTERS = {
     Requester.REVIEWERS: "its reviewers",
     Requester.CHECK: "its check",
     Requester.LANDING: "its landing",
@@ -239,7 +239,7 @@ def _change_state(view: ChangeReviewView) -> str:
     after = "" if run.decision_state is None else f"; decision: {decision}"
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         by = run.own.decision.by
-        after = f"; changes requested by {'a person' if by is None else _REQUESTERS[by]}"
+        after = f"; changes requested by {'a person' if by is None else REQUESTERS[by]}"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 

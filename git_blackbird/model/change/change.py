@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
 from git_blackbird.model.change.stages import Stage, is_settled, stage_of, status_of
@@ -54,6 +55,16 @@ class RequestedChange(NamedTuple):
     text: str
     runs: tuple[Run, ...]
     comments: tuple[ReviewComment, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What an agent was asked for beside its task; ``by`` is the parent for a parent's review.
+
+    None is a person.
+    """
+
+    text: str
+    by: Requester | TaskId | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,21 @@ class Change:
     def last_request(self) -> RequestedChange | None:
         """The last of these; None before one was carried out."""
         return self.requests[-1] if self.requests else None
+
+    def last_asked(self, review: Feedback | None) -> Asked | None:
+        """Return what the runs were asked for last, by whomever; None where they had the task alone.
+
+        A parent's review, whose feedback for the task is ``review``, came before all of them.
+        """
+        last, befores = self.last_request, (None, *self.runs[:-1])
+        for before, run in reversed(tuple(zip(befores, self.runs, strict=True))):
+            if last is not None and (run is last.runs[0] or run.own.said.message):
+                return Asked(last.text)
+            if run.own.said.message:
+                return Asked(run.own.said.message)
+            if before is not None and _is_sent_back(before):
+                return Asked(before.decision_feedback or "", before.own.decision.by)
+        return None if review is None else Asked(review.feedback, review.parent_task_id)
 
     def messages(self, review: Feedback | None = None) -> PendingMessages:
         """Return what the task's agent has yet to be told; ``review`` is the feedback of its parent's review.
@@ -251,6 +277,11 @@ def _is_left_uncommitted(run: Run) -> bool:
 
 def _is_request(run: Run) -> bool:
     return run.decision_state is DecisionState.CHANGES_REQUESTED
+
+
+def _is_sent_back(run: Run) -> bool:
+    """Whether the next run is told what this one has to change: of a superseded landing it is not."""
+    return _is_request(run) and not (run.own.decision.by is Requester.LANDING and run.is_superseded)
 
 
 def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decision
 from git_blackbird.model.plan.plan import Task
@@ -99,11 +100,12 @@ class Checkpoint:
     and ``suggested_request`` a change request for them; None without reviews. ``reasons``: why a person must
     decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
     person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
-    ``options``: those of the command. ``behind``: how many other decisions wait. ``edited``: paths that a
-    person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
-    conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
-    the user's worktree. ``worktree``: where the task's own worktree is now. ``is_in_worktree``:
-    whether the user's worktree has something of what the task did.
+    ``asked``: what was asked for last, beside the task. ``options``: those of the command. ``behind``: how
+    many other decisions wait. ``edited``: paths that a person edited in the task's worktree after the run,
+    which is part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both
+    sides added lines, and what the change then adds to the user's worktree. ``worktree``: where the task's
+    own worktree is now. ``is_in_worktree``: whether the user's worktree has something of what the task did.
+    ``is_cut``: whether the terminal has no room for all that is known of the change.
     """
 
     task: Task
@@ -128,6 +130,8 @@ class Checkpoint:
     both_added: Summary | None = None
     worktree: str | None = None
     is_in_worktree: bool = False
+    asked: Asked | None = None
+    is_cut: bool = False
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -153,7 +157,8 @@ class Checkpoint:
     @property
     def preselected(self) -> Choice | None:
         """The choice for Enter: an approval where all was shown and nothing speaks against it, else none."""
-        is_shown = self.pair is not None and self.summary.minimal is None and not self.summary.cut
+        is_whole = self.summary.minimal is None and not self.summary.cut and not self.is_cut
+        is_shown = self.pair is not None and is_whole
         has_failed = self.run.status is RunStatus.FAILED
         return None if self.is_doubtful or has_failed or not is_shown else Choice.APPROVE_CONTINUE
 

@@ -9,8 +9,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.dialogue import Confirm
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content

@@ -10,8 +10,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
-from git_blackbird.messages.display.checkpoint import StyledLine
 from git_blackbird.messages.display.dialogue import answers_to, own_words, question_title
+from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.parts import Question

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from textual.app import ComposeResult
 from textual.widgets import OptionList
 
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import format_cost, format_moment, review_word, verdict_word
 from git_blackbird.messages.display.reviews import (
     change_facts,
@@ -18,6 +17,7 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     result_lines,
 )
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView

@@ -25,7 +25,6 @@ from git_blackbird.controller.config.settings import (
 )
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.config import (
     UNSET,
     key_text,
@@ -37,6 +36,7 @@ from git_blackbird.messages.display.config import (
     type_text,
     value_text,
 )
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer

@@ -12,8 +12,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import wrap_line
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 
 STYLES = {

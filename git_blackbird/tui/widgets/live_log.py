@@ -14,7 +14,6 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Static
 
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
 from git_blackbird.messages.display.format import (
     UsageCost,
@@ -23,6 +22,7 @@ from git_blackbird.messages.display.format import (
     render_spent,
     review_word,
 )
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
-from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import (
     format_cost,
     format_decision,
@@ -15,6 +14,7 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages

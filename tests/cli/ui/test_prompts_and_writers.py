@@ -22,6 +22,7 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
+from git_blackbird.model.change.change import Asked
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parts import AgentFacts, ForeignEdits, Own, Superseded, Usage
@@ -157,8 +158,9 @@ def test_a_record_of_the_go_program_shows_plain_names() -> None:
 
 def test_criteria_and_a_long_request_are_bounded() -> None:
     task = replace(leaf("a"), acceptance_criteria=tuple(f"Criterion {number}." for number in range(23)))
-    since = SinceRequest("\n".join(map(str, range(20))), Summary(minimal="tree dddd is gone"), None)
-    shown = lines(replace(checkpoint(RUN, Summary()), task=task, since_request=since))
+    text = "\n".join(map(str, range(20)))
+    since = SinceRequest(text, Summary(minimal="tree dddd is gone"), None)
+    shown = lines(replace(checkpoint(RUN, Summary()), task=task, since_request=since, asked=Asked(text)))
     assert "Acceptance criteria:\n  - Criterion 0.\n" in shown
     assert "  - Criterion 19.\n  (3 more: git blackbird show a)\nRun status" in shown
     assert "\n  > 11\n  (8 more lines)\nChanged since the request:\n  not known: tree dddd is gone\n" in shown

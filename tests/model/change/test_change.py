@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.change import Change, count_rounds, finishes_task, total_cost
+from git_blackbird.model.change.change import Asked, Change, count_rounds, finishes_task, total_cost
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -56,6 +56,35 @@ def test_a_round_ends_with_a_change_request_and_not_with_a_pause() -> None:
     ]
     assert Change.of(history(*runs)).last_request == requests[-1]
     assert Change.of(history(*runs[:2])).requests == ()
+
+
+def test_what_was_asked_for_last_is_known_whoever_asked() -> None:
+    paused = RunStatus.PAUSED
+    pending: dict[str, Any] = {"decision_state": DecisionState.PENDING}
+
+    def by(requester: str) -> dict[str, Any]:
+        return {
+            "requested_by": requester,
+            "decision_feedback": f"From {requester}.",
+            "decision_state": CHANGES,
+        }
+
+    def asked(*runs: Run, review: Feedback | None = None) -> Asked | None:
+        return Change.of(history(*runs)).last_asked(review)
+
+    person = run(2, decision_feedback="One.", decision_state=CHANGES)
+    review = Feedback(parent_task_id=TaskId("p"), review_run_id=RunId("0" * 16), feedback="Shorter.")
+    assert asked(run(1, **pending)) is None
+    assert asked(run(1, **pending), review=review) == Asked("Shorter.", TaskId("p"))
+    assert asked(run(1, paused), run(2, message="Go on.", **pending), review=review) == Asked("Go on.")
+    assert asked(person, run(3, **pending)) == Asked("One.")
+    assert asked(person, run(3, paused, message="Faster."), run(4, **pending)) == Asked("One.\n\nFaster.")
+    for requester in Requester:
+        last = Asked(f"From {requester}.", requester)
+        assert asked(person, run(3, **by(requester)), run(4, **pending)) == last
+    assert asked(run(1, **by("check")), person, run(3, **pending)) == Asked("One.")
+    landing = run(1, superseded_at=LATER, **by("landing"))
+    assert asked(landing, run(2, **pending)) is None
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
+        asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
         other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
     )
