@@ -184,14 +184,16 @@ class Commands:
 
     async def send_message(self, task: Task) -> None:
         """Ask for a message and resume a task's session with it; it stays a draft until a run records it."""
-        run = await asyncio.to_thread(require_messageable, await self._open(), task.id)
+        workspace = await self._open()
+        run = await asyncio.to_thread(require_messageable, workspace, task.id)
         title = (
             f"What should change in {task.id}?"
             if run.is_pending
             else f"What should {task.id}'s agent be told?"
         )
         draft = self._app.drafts.message(task.id)
-        text = await self._app.ask(RequestScreen(title, self._app.path_lister, draft))
+        folders = (workspace.paths.state_root, workspace.worktree_of(run))
+        text = await self._app.ask(RequestScreen(title, self._app.path_lister, draft, folders=folders))
         if text is not None:
             self._resume(task.id, text)
 

@@ -58,6 +58,24 @@ def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
     assert (planned / "a.txt").read_text() == "two\n"
 
 
+def test_a_path_that_is_not_there_is_asked_about_once(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", PROMPT))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("m")
+        await wait_for(pilot, lambda: is_writing(app))
+        await pilot.press(*"@gone and @a.txt again", "ctrl+s")
+        await wait_for(pilot, lambda: "Careful: @gone is not there." in screen_text(app))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_writing(app))
+        await pilot.press("ctrl+s")
+        await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2 and is_over(app))
+
+    drive(planned, session)
+    assert runs_of(planned, "alpha")[1].own.said.message == "@gone and @a.txt again"
+
+
 def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

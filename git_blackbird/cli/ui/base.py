@@ -22,6 +22,7 @@ from git_blackbird.messages.display.dialogue import (
     Step,
     Unsent,
     WriteRequest,
+    confirm_unknown,
     next_step,
     no_diff_text,
 )
@@ -329,6 +330,15 @@ class AskingUI(BaseUI):
             case _:
                 return step
         return None
+
+    async def _is_meant(self, draft: Draft, checkpoint: Checkpoint) -> bool:
+        """Ask once about a request that names paths which neither the user's nor the task's worktree has."""
+        names = draft.unknown_paths(self._workspace.paths.state_root, checkpoint.worktree)
+        if not names:
+            return True
+        step = confirm_unknown(names)
+        self._print(*step.remarks)
+        return await self._confirms(step)
 
     def _save(self, draft: Draft, stream: int = STDOUT) -> None:
         """Save a change request that is left; say so on ``stream`` if that is not possible."""

@@ -262,7 +262,8 @@ class PlainUI(AskingUI):
                 self._print("You wrote before:", strip_controls(draft.text))
                 if await self._agrees("Send it?"):
                     return draft.text
-            return await self._read_request(step, draft)
+            text = await self._read_request(step, draft)
+            return text if text is None or await self._is_meant(draft, checkpoint) else None
         finally:
             self._save(draft)
 

@@ -20,7 +20,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition, is_done
+from prompt_toolkit.filters import Condition, has_completions, is_done
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -224,6 +224,13 @@ def _composing() -> KeyBindings:
     @bindings.add("c-s")
     def _send(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
+
+    @bindings.add("enter", filter=has_completions, eager=True)
+    def _take(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if (matches := buffer.complete_state) is not None:
+            buffer.apply_completion(matches.current_completion or matches.completions[0])
+            buffer.insert_text(" ")
 
     @bindings.add("escape")
     def _back(event: KeyPressEvent) -> None:

@@ -294,10 +294,13 @@ class TerminalUI(AskingUI):
         try:
             while True:
                 text = await self._prompts.compose(message, draft, suggestion, self._paths)
-                if text is not UnfinishedText.IN_EDITOR:
-                    return None if isinstance(text, UnfinishedText) else text
-                draft.text = draft.text or suggestion
-                await self._edit(draft)
+                if text is UnfinishedText.IN_EDITOR:
+                    draft.text = draft.text or suggestion
+                    await self._edit(draft)
+                elif isinstance(text, UnfinishedText):
+                    return None
+                elif await self._is_meant(draft, checkpoint):
+                    return text
         finally:
             self._save(draft, STDERR)
 

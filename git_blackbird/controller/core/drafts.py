@@ -6,6 +6,7 @@ the other way round. A text is on disk a moment after each change, and at once w
 
 import asyncio
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.messages.display.dialogue import Unsent
 from git_blackbird.messages.patch.comments import comment_block, request_with
+from git_blackbird.messages.patch.headers import unquoted
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.path_search import mentioned
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.parts import Question
@@ -41,6 +44,7 @@ class Draft:
         self._file = file
         self._text = self._saved = file.load()
         self._timer: asyncio.TimerHandle | None = None
+        self._asked_about = ""
         self.fault: SaveError | None = None
 
     @property
@@ -59,6 +63,18 @@ class Draft:
     def path(self) -> Path:
         """Where it is kept."""
         return self._file.path
+
+    def unknown_paths(self, *folders: str | Path | None) -> tuple[str, ...]:
+        """Return what the text names with ``@`` and no folder has; of one text only once."""
+        if self._text == self._asked_about:
+            return ()
+        self._asked_about = self._text
+        tops = [Path(folder) for folder in folders if folder is not None]
+        return tuple(
+            name
+            for name in dict.fromkeys(map(unquoted, mentioned(self._text)))
+            if not any(os.path.lexists(top / name) for top in tops)
+        )
 
     def save(self) -> None:
         """Save it now; where that fails, it stays in memory, and ``fault`` says why."""

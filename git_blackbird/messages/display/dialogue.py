@@ -4,11 +4,12 @@ A user interface shows the offers of a checkpoint. ``next_step`` says what a cho
 ends the dialogue, or a step to show, after which the offers are open again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.format import MAX_LISTED, counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -176,6 +177,14 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     name = agent_in_text(question.agent).removeprefix("the agent ")
     yes = "Yes, start it, and remember this answer in this repository"
     return Confirm(render_rights(question), f"Start the agent {name}?", yes, "No, start nothing")
+
+
+def confirm_unknown(names: Sequence[str]) -> Confirm:
+    """Ask whether to send a text that names paths which are not there."""
+    listed = ", ".join(f"@{clean_line(name)}" for name in names[:MAX_LISTED])
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    remark = f"Careful: {listed}{more} {'is' if len(names) == 1 else 'are'} not there."
+    return Confirm((remark,), "Send it as it is?", "Send it as it is", "Go back to the text")
 
 
 class AnswerOffer(NamedTuple):

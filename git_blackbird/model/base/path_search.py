@@ -8,6 +8,9 @@ from itertools import accumulate, islice
 from git_blackbird.model.base.sanitize import escaped_text
 
 MENTION = re.compile(r"(?:^|(?<=\s))@(\"[^\"]*|\S*)\Z")
+_MENTIONED = re.compile(r"(?<!\S)@(\"(?:[^\"\\]|\\.)*\"|[^\s\"]\S*)")
+# A line number, and what ends a sentence or a bracket.
+_AFTER = re.compile(r"(?::\d[\d:-]*)?[.,:;!?)\]}>'\"`]*\Z")
 MAX_SHOWN = 200
 _ENOUGH = 20
 _PLAIN = re.compile(r"[^\s\"\\]+")
@@ -22,6 +25,15 @@ def mention(path: str) -> str:
     """
     escaped = escaped_text(path)
     return path if _PLAIN.fullmatch(path) and escaped == path else f'"{escaped}"'
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """Yield what a text names with ``@``, without what follows a path; lines of a quotation name nothing."""
+    for line in text.splitlines():
+        for match in () if line.startswith(">") else _MENTIONED.finditer(line):
+            name = match[1] if match[1].startswith('"') else _AFTER.sub("", match[1])
+            if name:
+                yield name
 
 
 class PathIndex:

@@ -172,5 +172,12 @@ class CheckpointScreen(ChangeScreen):
                 self.dismiss_once(step.reply(text))
 
         draft = self._drafts.request(self.checkpoint.run, step.suggestion)
-        screen = RequestScreen(step.title, self._path_lister, draft, step.suggestion, remark=step.remark)
+        screen = RequestScreen(
+            step.title,
+            self._path_lister,
+            draft,
+            step.suggestion,
+            remark=step.remark,
+            folders=(self._workspace.paths.state_root, self.checkpoint.worktree),
+        )
         await self.app.push_screen(screen, send)

@@ -1,17 +1,22 @@
 """A text for an agent: a change request, a message, or a reason."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from textual.app import ComposeResult
 from textual.widgets import Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
-from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.messages.display.dialogue import confirm_unknown
+from git_blackbird.tui.screens.modal import ConfirmModal, Modal
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 
 class RequestScreen(Modal[str]):
     """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent.
 
-    ``remark`` says what else is sent with it.
+    ``remark`` says what else is sent with it. It is asked about once if it names paths that none of
+    ``folders`` has.
     """
 
     def __init__(
@@ -22,11 +27,13 @@ class RequestScreen(Modal[str]):
         suggestion: str | None = None,
         *,
         remark: str = "",
+        folders: Sequence[str | Path | None] = (),
     ) -> None:
         super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
         self._path_lister = path_lister
         self._draft = draft
         self._remark = remark
+        self._folders = folders
         self._first_text = draft.text or suggestion or ""
 
     def compose_body(self) -> ComposeResult:
@@ -43,8 +50,16 @@ class RequestScreen(Modal[str]):
         """Save the draft at once, however this screen is closed."""
         self._draft.save()
 
-    def on_mention_editor_sent(self) -> None:
-        text = self.query_one(MentionEditor).text
-        if text.strip():
-            self._draft.text = text
-            self.dismiss_once(text)
+    async def on_mention_editor_sent(self) -> None:
+        self._draft.text = self.query_one(MentionEditor).text
+        if not self._draft.text.strip():
+            return
+        names = self._draft.unknown_paths(*self._folders) if self._folders else ()
+        if names:
+            await self.app.push_screen(ConfirmModal(confirm_unknown(names)), self._send)
+        else:
+            self._send(is_meant=True)
+
+    def _send(self, is_meant: object) -> None:
+        if is_meant is True:
+            self.dismiss_once(self._draft.text)

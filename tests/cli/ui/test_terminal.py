@@ -231,6 +231,47 @@ def test_a_change_request_has_lines_and_completes_paths(pending: Path, send: str
     assert second.decision_state is DecisionState.APPROVED_CONTINUE
 
 
+def test_enter_takes_the_match_of_a_path_that_is_being_named(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type("See @rea")
+        terminal.wait_for("README.md")
+        terminal.type(ENTER)
+        terminal.wait_to_see("See @README.md")
+        terminal.type("and @src/one.py:3.", ENTER, "More.", CTRL_S)
+        terminal.wait_for_list(times=2)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+        assert "not there" not in terminal.plain
+    assert runs_of(pending, "a")[0].decision_feedback == "See @README.md and @src/one.py:3.\nMore."
+
+
+def test_a_path_that_is_not_there_is_asked_about_once(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type("See @gone.py, @README.md and @lost/one.", CTRL_S)
+        terminal.wait_to_see("Careful: @gone.py, @lost/one are not there.")
+        terminal.wait_to_see("2) Send it as it is")
+        terminal.type(ENTER)
+        terminal.wait_to_see("Ctrl+S sends", times=2)
+        terminal.type(CTRL_S)
+        terminal.wait_for_list(times=2)
+        terminal.type("3", ENTER)
+        terminal.wait_to_see("Ctrl+S sends", times=3)
+        terminal.type("@new", CTRL_S)
+        terminal.wait_to_see("Careful: @new is not there.")
+        terminal.type("2", ENTER)
+        terminal.wait_for_list(times=3)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+    requests = [run.decision_feedback for run in runs_of(pending, "a")]
+    assert requests == ["See @gone.py, @README.md and @lost/one.", "@new", None]
+
+
 def test_a_change_request_begins_with_the_comments_on_lines(pending: Path) -> None:
     comment = {"path": "a.txt", "side": "new", "start": 1, "end": 1, "quoted": "+one", "text": "Two."}
     folder = pending / ".git/blackbird/drafts/texts/a"
@@ -382,6 +423,24 @@ def test_a_prompt_sends_no_query_to_the_terminal(pending: Path) -> None:
         assert terminal.end() == 130
         queries = rb"\x1b\[[>=?]?[0-9;]*[cn]|\x1b\][0-9;]*\?|\x1b\[[0-9;]*t|\x1bP[+$]q|\x05"
         assert re.findall(queries, terminal.sent) == []
+
+
+def test_a_dumb_terminal_asks_about_a_path_too_and_keeps_the_text(pending: Path) -> None:
+    with Terminal(pending, "execute", environ={"TERM": "dumb"}) as terminal:
+        terminal.wait_for("Select option: ")
+        terminal.type("3\n")
+        terminal.wait_for("/cancel to go back")
+        terminal.type("See @gone.py\n\n")
+        terminal.wait_for("Careful: @gone.py is not there.\r\nSend it as it is? [y/N] ")
+        terminal.type("n\n")
+        terminal.wait_for("Select option: ", times=2)
+        terminal.type("3\n")
+        terminal.wait_for("Send it? [y/N] ")
+        terminal.type("y\n")
+        terminal.wait_for("Select option: ", times=3)
+        terminal.type("1\n")
+        assert terminal.end() == 0
+    assert runs_of(pending, "a")[0].decision_feedback == "See @gone.py"
 
 
 def test_a_dumb_terminal_gets_lines(pending: Path) -> None:

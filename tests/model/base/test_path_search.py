@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.model.base.path_search import MAX_SHOWN, MENTION, PathIndex, mention
+from git_blackbird.model.base.path_search import MAX_SHOWN, MENTION, PathIndex, mention, mentioned
 from git_blackbird.model.base.sanitize import strip_controls
 
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
@@ -82,6 +82,19 @@ def test_whatever_a_file_is_called_it_is_harmless_and_meant(path: str) -> None:
     assert strip_controls(written) == written
     assert "\n" not in written
     assert unquoted(written) == path.encode(errors="surrogateescape")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("See @src/a.py, (@b.py:12-14) and mail@host.", ["src/a.py"]),
+        ("@a:3: fix\n> @quoted\n  @b/", ["a", "b/"]),
+        ('Read @"a b.txt".', ['"a b.txt"']),
+        ("@ @, @", []),
+    ],
+)
+def test_what_a_text_names_ends_before_what_follows(text: str, names: list[str]) -> None:
+    assert list(mentioned(text)) == names
 
 
 @pytest.mark.parametrize(
