@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from signal import Signals
@@ -18,22 +18,20 @@ from signal import Signals
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.cancellation import finish
+from git_blackbird.agents.process.gate import (
+    UNKILLABLE_SECONDS,
+    StartedProcess,
+    start_at_gate,
+)
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec, OutputParser
-from git_blackbird.errors import AgentUnavailableError, UnusableError
-from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.run.agent_io import AgentResult, Progress
-from git_blackbird.model.run.parts import LocalProcess
 
-GATE_CLOSED_STATUS = 75
 RESULT_GRACE_SECONDS = 60.0
 """How long a program may go on after its final result, with nothing at work that it could wait for."""
 _PROMPT_FILE = "prompt"
-# The child waits here until its record is saved. End of file, also from a parent killed by SIGKILL, ends it
-# before the agent has begun.
-_GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
-_ABANDON_SECONDS = 5.0
-_UNKILLABLE_SECONDS = 10.0
 _SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.05
 _PIECES_PER_TURN = 8
@@ -124,22 +122,7 @@ def spawn_gated(
             message = f"cannot write {where}: {error.strerror or error}"
             raise UnusableError(message, hint=refusal_hint(error)) from error
         (stdout, stdout_log), (stderr, stderr_log) = streams
-        try:
-            popen = subprocess.Popen(
-                ["/bin/sh", "-c", _GATE, "gate", str(prompt), *launch.argv],
-                stdin=subprocess.PIPE,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=cwd,
-                env={**environ, **launch.environ},
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and is_exhausted(error):
-                message = f"cannot start the agent: {error.strerror}"
-                raise UnusableError(message, hint=refusal_hint(error)) from error
-            hint = "fix that, then repeat the command"
-            raise AgentUnavailableError(f"cannot start the agent: {error}", hint=hint) from error
+        popen = start_at_gate(launch, str(prompt), cwd=cwd, environ=environ, streams=(stdout, stderr))
         on_failure.pop_all()
     identity = signals.identity(popen.pid) or ""
     return GatedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), stdout_log, stderr_log)
@@ -163,64 +146,16 @@ def _write_private(path: Path, data: bytes) -> None:
 
 
 @dataclass
-class GatedProcess:
-    """A started process that does nothing before ``open_gate``, with its logs; leader of its own group.
+class GatedProcess(StartedProcess):
+    """A started process that does nothing before ``open_gate``, with its logs; leader of its own group."""
 
-    ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
-    ``follow``, or ``abandon``. ``opened`` is the time of the gate's opening by the monotonic clock.
-    """
-
-    popen: subprocess.Popen[bytes]
-    identity: str
-    run_id: str
     stdout: TailedLog
     stderr: TailedLog
-    opened: float = field(default_factory=time.monotonic, init=False)
-
-    @property
-    def pid(self) -> int:
-        """The process id, which is also that of its group."""
-        return self.popen.pid
-
-    @property
-    def process(self) -> LocalProcess:
-        """What the record of its run says of it."""
-        return LocalProcess(pid=self.pid, identity=self.identity)
-
-    def open_gate(self) -> None:
-        """Let the agent begin. If the process has ended meanwhile, ``follow`` reports it."""
-        gate = self.popen.stdin
-        if gate is None or gate.closed:
-            raise ValueError("this gate has been opened or closed before")
-        self.opened = time.monotonic()
-        with suppress(BrokenPipeError), gate:
-            gate.write(b"\n")
 
     def abandon(self) -> None:
         """End the process before the agent begins; if it has begun, kill its whole group."""
-        gate = self.popen.stdin
-        if gate is None or gate.closed:
-            self.kill()
-        else:
-            gate.close()
-            try:
-                self.popen.wait(_ABANDON_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        super().abandon()
         self.close_logs()
-
-    def kill(self) -> None:
-        """Kill it with all its processes at once, and wait for it."""
-        known = self.related_processes()
-        signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
-        known |= self.related_processes()
-        signals.kill_orphans(known, self.run_id, grace_seconds=0)
-        with suppress(subprocess.TimeoutExpired):
-            self.popen.wait(_UNKILLABLE_SECONDS)
-
-    def related_processes(self) -> dict[int, str]:
-        """Return the live processes of the run, by id with identity."""
-        return signals.related_processes(self.pid, self.run_id)
 
     def close_logs(self) -> None:
         """Count and close both logs."""
@@ -363,7 +298,7 @@ class _Supervisor:
         if left and (self._is_hurried or now >= self._next_signal):
             number = left[-1] if self._is_hurried else left[0]
             del left[: left.index(number) + 1]
-            self._next_signal = now + (self._limits.grace_seconds if left else _UNKILLABLE_SECONDS)
+            self._next_signal = now + (self._limits.grace_seconds if left else UNKILLABLE_SECONDS)
             # After its end its descendants cannot be found any more.
             self._signalled |= self._child.related_processes()
             signals.signal_group(self._child.pid, self._child.identity, number)

@@ -1,0 +1,111 @@
+"""Start a process that waits at a gate until its record is saved."""
+
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.protocol import LaunchSpec
+from git_blackbird.errors import AgentUnavailableError, UnusableError
+from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.model.run.parts import LocalProcess
+
+GATE_CLOSED_STATUS = 75
+# The child waits here until its record is saved. End of file, also from a parent killed by SIGKILL, ends it
+# before the agent has begun.
+_GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
+_ABANDON_SECONDS = 5.0
+UNKILLABLE_SECONDS = 10.0
+
+
+def start_at_gate(
+    launch: LaunchSpec,
+    input_file: str,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    streams: tuple[int, int] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start the process of ``launch`` blocked at the gate; behind it, it reads ``input_file``.
+
+    With ``streams`` for its output it gets a session of its own; else it stays in this one, on the terminal.
+    Raises AgentUnavailableError if no process can be started, UnusableError if the system has no resources.
+    """
+    stdout, stderr = streams or (None, None)
+    try:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _GATE, "gate", input_file, *launch.argv],
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env={**environ, **launch.environ},
+            start_new_session=streams is not None,
+        )
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and is_exhausted(error):
+            message = f"cannot start the agent: {error.strerror}"
+            raise UnusableError(message, hint=refusal_hint(error)) from error
+        hint = "fix that, then repeat the command"
+        raise AgentUnavailableError(f"cannot start the agent: {error}", hint=hint) from error
+
+
+@dataclass
+class StartedProcess:
+    """A started process that does nothing before ``open_gate``.
+
+    ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
+    ``follow``, or ``abandon``. ``opened`` is the time of the gate's opening by the monotonic clock.
+    """
+
+    popen: subprocess.Popen[bytes]
+    identity: str
+    run_id: str
+    opened: float = field(default_factory=time.monotonic, init=False)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of its group."""
+        return self.popen.pid
+
+    @property
+    def process(self) -> LocalProcess:
+        """What the record of its run says of it."""
+        return LocalProcess(pid=self.pid, identity=self.identity)
+
+    def open_gate(self) -> None:
+        """Let the agent begin. If the process has ended meanwhile, ``follow`` reports it."""
+        gate = self.popen.stdin
+        if gate is None or gate.closed:
+            raise ValueError("this gate has been opened or closed before")
+        self.opened = time.monotonic()
+        with suppress(BrokenPipeError), gate:
+            gate.write(b"\n")
+
+    def abandon(self) -> None:
+        """End the process before the agent begins; if it has begun, kill its whole group."""
+        gate = self.popen.stdin
+        if gate is None or gate.closed:
+            self.kill()
+        else:
+            gate.close()
+            try:
+                self.popen.wait(_ABANDON_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self) -> None:
+        """Kill it with all its processes at once, and wait for it."""
+        known = self.related_processes()
+        signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
+        known |= self.related_processes()
+        signals.kill_orphans(known, self.run_id, grace_seconds=0)
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(UNKILLABLE_SECONDS)
+
+    def related_processes(self) -> dict[int, str]:
+        """Return the live processes of the run, by id with identity."""
+        return signals.related_processes(self.pid, self.run_id)
