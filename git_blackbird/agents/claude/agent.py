@@ -68,7 +68,8 @@ _POWERS = {
 }
 _DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "provider"})
 # When it is only asked what it can do, it must not update itself or send reports.
-_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+_PINNED = {"DISABLE_AUTOUPDATER": "1"}
+_QUIET = {**_PINNED, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 _CALMER = ShellLine("git config blackbird.claude.permissionMode acceptEdits")
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
@@ -143,12 +144,27 @@ class ClaudeAgent:
             *(("--model", settings.model) if settings.model else ()),
             *(() if reviews else settings.args),
         )
-        # As root the program refuses to work unattended unless it is in a sandbox.
-        sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
         # succeed without the model receiving the text.
         prompt = f"\n{request.prompt}" if request.prompt.startswith("/") else request.prompt
-        return LaunchSpec(argv, prompt.encode(errors="replace"), {"DISABLE_AUTOUPDATER": "1", **sandbox})
+        return LaunchSpec(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
+
+    def launch_by_hand(self, session: str) -> LaunchSpec:
+        """Return the launch of its own interface; a mode that denies what it could ask for is left out."""
+        settings = self._settings
+        denies = settings.permission_mode == "dontAsk"
+        argv = (
+            *(settings.path, "--resume", session),
+            *(() if denies else ("--permission-mode", settings.permission_mode)),
+            *(("--model", settings.model) if settings.model else ()),
+            *settings.args,
+        )
+        return LaunchSpec(argv, b"", self._environ)
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        # As root the program refuses to work unattended unless it is in a sandbox.
+        return _PINNED | ({"IS_SANDBOX": "1"} if self._bypasses_as_root else {})
 
     @property
     def _bypasses_as_root(self) -> bool:

@@ -132,6 +132,14 @@ class CodexAgent:
         files = {_SCHEMA_FILE: schema.encode()} if schema else {}
         return LaunchSpec(argv=argv, stdin=request.prompt.encode(errors="replace"), files=files)
 
+    def launch_by_hand(self, session: str) -> LaunchSpec:
+        """Return the launch of its own interface, in the configured sandbox."""
+        settings = self._settings
+        model = ("-m", settings.model) if settings.model else ()
+        return LaunchSpec(
+            (settings.path, "resume", "-s", settings.sandbox, *model, *settings.args, session), b""
+        )
+
     def parser(self, request: RunRequest) -> CodexParser:
         """Read its event stream."""
         return CodexParser(request, () if request.read_only else self._settings.args)

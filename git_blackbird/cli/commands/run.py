@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 from git_blackbird import trace
@@ -22,7 +23,6 @@ from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.core.drafts import write_message
-from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
@@ -35,8 +35,10 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.estimate import build_estimate
+from git_blackbird.controller.launch.launch import AtTerminal
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options
+from git_blackbird.model.base.next_steps import MESSAGE, task_command
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.views.events import Timings
@@ -150,12 +152,16 @@ def resume(
     message_file: str | None,
     in_editor: bool,
     answers: tuple[str, ...],
+    interactive: bool,
     cluster: str | None,
     stop: bool | None,
     reviews: str | None,
     **shows: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
+    if interactive:
+        is_more = below or options.is_given or answers or cluster is not None or shows["stream"]
+        _require_terminal(call, task_id, is_more=bool(is_more))
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     parsed = parse_answer_options(answers)
@@ -168,7 +174,25 @@ def resume(
     if in_editor:
         require_messageable(workspace, task_id, is_answered=bool(parsed))
     request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
-    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), **shows)
+
+    def prepare(ui: BaseUI) -> Loop:
+        launcher = AtTerminal(workspace, ui.run_apart) if interactive else None
+        return resume_loop(workspace, ui, replace(request, launcher=launcher))
+
+    return run_loop_command(call, workspace, prepare, **shows)
+
+
+def _require_terminal(call: CommandContext, task_id: str, *, is_more: bool) -> None:
+    """Refuse to open a session by hand without a terminal, or with what is for an agent that works alone.
+
+    Raises UsageError.
+    """
+    way = task_command("resume", task_id, blank=MESSAGE, remark="sends TEXT instead")
+    if is_more or call.as_json:
+        text = "--interactive goes with one TASK alone: you speak with its agent yourself"
+        raise UsageError(text, hint=way)
+    if call.no_input or not is_capable_terminal(call.environment.environ):
+        raise UsageError("--interactive needs a terminal", hint=way)
 
 
 def restart(
@@ -217,7 +241,7 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None])
 def run_loop_command(
     call: CommandContext,
     workspace: Workspace,
-    prepare: Callable[[UserInterface], Loop],
+    prepare: Callable[[BaseUI], Loop],
     *,
     stream: bool,
     timings: bool = False,

@@ -112,7 +112,7 @@ def run_lines(
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
-    yield "type", run.run_type.value
+    yield "type", f"{run.run_type.value}, by hand" if run.own.said.by_hand else run.run_type.value
     yield "agent", f"{clean_line(run.provider)} {clean_line(run.own.agent.version or '')}".strip() or "-"
     yield "session", clean_line(run.provider_session_ref or "-")
     if run.own.resumes is not None:

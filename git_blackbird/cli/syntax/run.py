@@ -81,6 +81,7 @@ resume = CommandSpec(
         metavar="ID=VALUE",
         help="Answer one question; repeatable.",
     ),
+    flag("Open the session at this terminal and speak with the agent yourself.", "--interactive"),
     _CLUSTER,
     _STOP,
     _REVIEWS,

@@ -230,6 +230,10 @@ class BaseUI:
         """Show what happens; must not block."""
         raise NotImplementedError
 
+    async def run_apart(self, program: Callable[[], object]) -> None:
+        """Leave the terminal to a program of the user's until its end."""
+        raise NotImplementedError
+
     async def answer(
         self,
         task: Task,  # noqa: ARG002  # the Protocol's, here and below

@@ -306,7 +306,7 @@ class TerminalUI(AskingUI):
 
     async def _edit(self, draft: Draft) -> None:
         try:
-            await self._run_apart(lambda: draft.edit(self._workspace))
+            await self.run_apart(lambda: draft.edit(self._workspace))
         except BlackbirdError as error:
             self._print(clean_line(error.message))
             await self._display.drained()
@@ -322,11 +322,11 @@ class TerminalUI(AskingUI):
             self._prompts.forget_typed()
 
     async def _show_diff(self, pair: Trees) -> None:
-        await self._run_apart(lambda: page_diff(self._workspace, pair, painted_diff))
+        await self.run_apart(lambda: page_diff(self._workspace, pair, painted_diff))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()
 
-    async def _run_apart(self, program: Callable[[], object]) -> None:
+    async def run_apart(self, program: Callable[[], object]) -> None:
         """Leave the terminal to a program of the user's until its end; agents are looked after meanwhile."""
         async with self._display.held():
             with signals_to_program():

@@ -94,9 +94,12 @@ class Call:
         """Return the context of a run on this machine. Raises AgentUnavailableError where it cannot start."""
         return self._context(agent, self._here)
 
-    def context_of_work(self, agent: Agent) -> RunContext:
-        """Return the context of work on a task by this agent. Raises AgentUnavailableError."""
-        return self._context(agent, self.launcher)
+    def context_of_work(self, agent: Agent, launcher: Launcher | None) -> RunContext:
+        """Return the context of work on a task by this agent, where no launcher is named by the usual one.
+
+        Raises AgentUnavailableError.
+        """
+        return self._context(agent, launcher or self.launcher)
 
     def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
         version, see_work = launcher.version_of(agent), partial(self.empty_starts.see_work, model_of(agent))

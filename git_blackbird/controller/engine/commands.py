@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from git_blackbird.agents.protocol import OpensByHand
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.decide.record import record_decision, require_requestable
@@ -14,6 +15,7 @@ from git_blackbird.controller.change.work.instructions import (
     Instruction,
     Restart,
     answers_instruction,
+    by_hand_instruction,
     changes_instruction,
     continue_instruction,
 )
@@ -31,6 +33,7 @@ from git_blackbird.controller.core.status_sync import new_run, save_feedback_and
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.parent import require_children_done
 from git_blackbird.errors import AgentUnavailableError, RequestError
@@ -60,6 +63,7 @@ from git_blackbird.model.rules.reviews import (
     why_incomplete,
 )
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
+from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.run import Run
@@ -69,11 +73,15 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 @dataclass(frozen=True)
 class ResumeRequest:
-    """``resume TASK``: a message and answers by question id, either may be absent."""
+    """``resume TASK``: a message and answers by question id, either may be absent.
+
+    With ``launcher`` a person goes on with the session at a terminal.
+    """
 
     task_id: str
     message: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
+    launcher: Launcher | None = None
 
 
 def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None) -> Loop:
@@ -192,6 +200,9 @@ def _resume(
     if run.is_pending:
         return _request_changes(workspace, task, run, request)
     _require_session(workspace, history, run)
+    if request.launcher is not None:
+        _require_attachable(workspace, task, run)
+        return by_hand_instruction(run, task, request.launcher)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
             f"{task.id} has no open questions", hint=task_command("resume", task.id, blank=MESSAGE)
@@ -205,6 +216,17 @@ def _resume(
     if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
     return continue_instruction(run, task, owed, request.message)
+
+
+def _require_attachable(workspace: Workspace, task: Task, run: Run) -> None:
+    """Refuse a session that no program opens by hand on this machine. Raises RequestError."""
+    way = task_command("resume", task.id, blank=MESSAGE)
+    if run.is_remote:
+        raise RequestError(f"the session of {task.id} is on worker {run.worker}, not here", hint=way)
+    agent = find_agent_for_run(workspace, run, task)
+    if not isinstance(agent, OpensByHand):
+        text = f"{agent_in_text(agent.name)} opens no session by hand; it worked on {task.id}"
+        raise RequestError(text, hint=way)
 
 
 def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool = False) -> Run:

@@ -7,25 +7,26 @@ from pathlib import Path
 from typing import Protocol
 
 from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.process.foreground import Lend, spawn_in_foreground
 from git_blackbird.agents.process.launch import (
     RESULT_GRACE_SECONDS,
     ChildRequest,
-    GatedProcess,
     Limits,
     ProcessResult,
     spawn_gated,
 )
 from git_blackbird.agents.process.logs import LogFiles
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunRequest
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import log_bytes, log_paths
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.agent_io import Progress, agent_in_text
 from git_blackbird.model.run.parts import AgentFacts, Heads, LocalProcess, Own, RemoteProcess, Snapshots
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -166,28 +167,53 @@ class ThisMachine:
             self._versions[agent.name] = probe(self._workspace, agent)
         return self._versions[agent.name]
 
-    def start(self, context: RunContext, start: AgentStart) -> GatedProcess:
+    def start(self, context: RunContext, start: AgentStart) -> Child:
         """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
-        workspace, run, scratch = context.workspace, start.run, Path(start.request.scratch)
-        stdout, stderr = log_paths(workspace.paths, run)
-        environ = child_environ(
-            workspace.repo.environ,
-            task_id=run.task_id,
-            run_id=run.id,
-            tmp_dir=scratch / "tmp",
-            extra=start.variables,
-        )
+        workspace, environ = context.workspace, _environ_of(context, start)
+        stdout, stderr = log_paths(workspace.paths, start.run)
         return spawn_gated(
             context.agent.launch(start.request, environ),
             cwd=Path(start.request.folder),
             environ=environ,
             logs=LogFiles(stdout, stderr, log_bytes(workspace)),
-            work_dir=scratch,
+            work_dir=Path(start.request.scratch),
         )
 
     def is_machine_lost(self, run: Run) -> bool:  # noqa: ARG002  # the same answer for every run
         """Return False: what has lost this machine is this program, too."""
         return False
+
+
+class AtTerminal(ThisMachine):
+    """Opens a session by hand, at the terminal that ``lend`` leaves to a program."""
+
+    def __init__(self, workspace: Workspace, lend: Lend) -> None:
+        super().__init__(workspace)
+        self._lend = lend
+
+    def start(self, context: RunContext, start: AgentStart) -> Child:
+        """Start an agent's own program at its gate, on this terminal."""
+        agent, request = context.agent, start.request
+        if not isinstance(agent, OpensByHand):
+            raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
+        return spawn_in_foreground(
+            agent.launch_by_hand(request.session or ""),
+            request,
+            agent=agent.name,
+            environ=_environ_of(context, start),
+            lend=self._lend,
+        )
+
+
+def _environ_of(context: RunContext, start: AgentStart) -> dict[str, str]:
+    """Return the environment of an agent's process."""
+    return child_environ(
+        context.workspace.repo.environ,
+        task_id=start.run.task_id,
+        run_id=start.run.id,
+        tmp_dir=Path(start.request.scratch, TMP_FOLDER),
+        extra=start.variables,
+    )
 
 
 def started_event(start: AgentStart, child: Child) -> RunStarted:

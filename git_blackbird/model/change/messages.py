@@ -79,7 +79,8 @@ def was_sent(runs: Sequence[Run], review: Feedback) -> bool:
 
 
 def _reached_agent(run: Run) -> bool:
-    return run.run_type is RunType.EXECUTE and run.superseded_by not in UNDELIVERED
+    is_sent = run.superseded_by not in UNDELIVERED and not run.own.said.by_hand
+    return run.run_type is RunType.EXECUTE and is_sent
 
 
 def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:

@@ -63,13 +63,15 @@ class Superseded(Part):
 class Said(Part):
     """What went to the agent, and what it asked.
 
-    ``prompt`` is that of a resume, ``message`` a person's text with it.
+    ``prompt`` is that of a resume, ``message`` a person's text with it. ``by_hand``: a person spoke with it
+    at a terminal, and nothing was sent.
     """
 
     prompt: str | None = None
     message: str | None = None
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
+    by_hand: bool = False
 
 
 class AgentFacts(Part):

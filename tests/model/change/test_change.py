@@ -11,6 +11,7 @@ from git_blackbird.model.change.change import Asked, Change, count_rounds, finis
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.parts import Own, Said
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,
@@ -175,6 +176,8 @@ def test_what_an_earlier_run_was_sent_is_told_from_what_none_was() -> None:
     owed = Change.of(history(asked, unheard, run(3, RunStatus.PAUSED))).messages()
     assert owed.sent_texts == set(owed.texts)
     assert not owed.select(sent=False)
+    by_hand = run(3, RunStatus.PAUSED).with_own(Own(said=Said(by_hand=True)))
+    assert Change.of(history(asked, unheard, by_hand)).messages().sent_texts == {"be quick"}
     repeated = run(3, decision_state=CHANGES, decision_feedback="more tests")
     assert Change.of(history(asked, unheard, repeated)).messages().select(sent=False).texts == ("more tests",)
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.prompts import (
     CONTINUE_TEXT,
@@ -58,6 +59,7 @@ class Instruction:
 
     ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
     ``answers`` are what a person adds with this run; the record keeps them until the task is done.
+    ``launcher`` starts it, where that is not the usual one: at a person's terminal, it is told nothing.
     """
 
     task: Task
@@ -67,6 +69,7 @@ class Instruction:
     message: str | None = None
     answers: tuple[Answer, ...] = ()
     gated: bool = False
+    launcher: Launcher | None = None
 
     def with_message(self, message: str) -> "Instruction":
         """Return the instruction with a person's message after its own."""
@@ -76,7 +79,7 @@ class Instruction:
     def with_other_tasks(self, others: OtherTasks) -> "Instruction":
         """Return the instruction with a note on the other tasks at work, if there are any."""
         part = others_part(others)
-        if not part:
+        if not part or self.launcher is not None:
             return self
         context = {**self.context, OTHERS: part}
         if self.resumes is None:
@@ -107,6 +110,12 @@ def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: s
     text = message or ("" if owed.review else CONTINUE_TEXT)
     prompt = join_messages(text, _earlier_messages(owed, message))
     return _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
+
+
+def by_hand_instruction(run: Run, task: Task, launcher: Launcher) -> Instruction:
+    """Return the instruction that has a person go on with a session, who decides on what comes of it."""
+    instruction = _resuming_instruction(run, task, PendingMessages(), "", None)
+    return replace(instruction, launcher=launcher, gated=True)
 
 
 def answers_instruction(

@@ -78,7 +78,7 @@ def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
     is_one_of_all = resumed is None and call.scope.only is None
     way = EXECUTE if is_one_of_all else restart_command(instruction.task.id)
     with adding_way_out(workspace, start_with_other_agent(workspace, way, agent.name, instruction.task)):
-        return agent, call.context_of_work(agent)
+        return agent, call.context_of_work(agent, instruction.launcher)
 
 
 def _warn_before(call: Call, instruction: Instruction) -> None:

@@ -1,0 +1,35 @@
+"""How sessions are opened by hand: with the rights as configured, less what makes no sense with a person."""
+
+import pytest
+
+from git_blackbird.agents.protocol import OpensByHand
+from git_blackbird.agents.registry import load_agent
+from git_blackbird.model.config.agent_names import AGENT_NAMES
+from tests.support import config_with
+
+ARGV = {
+    "claude": "claude --resume ID --permission-mode plan --model m --verbose",
+    "codex": "codex resume -s read-only -m m --search ID",
+}
+SETTINGS: dict[str, str | tuple[str, ...]] = {
+    "claude__permission_mode": "plan",
+    "claude__model": "m",
+    "claude__args": ("--verbose",),
+    "codex__sandbox": "read-only",
+    "codex__model": "m",
+    "codex__args": ("--search",),
+}
+
+
+@pytest.mark.parametrize("name", AGENT_NAMES)
+def test_an_agent_with_a_program_of_its_own_opens_a_session(name: str) -> None:
+    agent = load_agent(name, config_with(**SETTINGS))
+    assert isinstance(agent, OpensByHand) == (name in ARGV)
+    if isinstance(agent, OpensByHand):
+        assert " ".join(agent.launch_by_hand("ID").argv) == ARGV[name]
+
+
+def test_a_mode_that_denies_what_a_person_can_be_asked_for_is_left_out() -> None:
+    agent = load_agent("claude", config_with(claude__permission_mode="dontAsk"))
+    assert isinstance(agent, OpensByHand)
+    assert agent.launch_by_hand("ID").argv == ("claude", "--resume", "ID")
