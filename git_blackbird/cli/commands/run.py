@@ -34,8 +34,8 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.controller.launch.launch import AtTerminal
+from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.next_steps import MESSAGE, task_command

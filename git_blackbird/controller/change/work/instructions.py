@@ -1,11 +1,10 @@
 """The instructions that start or resume an agent on a task."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.prompts import (
     CONTINUE_TEXT,
@@ -39,6 +38,10 @@ from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME
 
+if TYPE_CHECKING:
+    # Readers of logs name what an agent was told, and start none.
+    from git_blackbird.controller.launch.launch import Launcher
+
 _OF_ONE_RUN = frozenset(
     {
         "questions",
@@ -69,7 +72,7 @@ class Instruction:
     message: str | None = None
     answers: tuple[Answer, ...] = ()
     gated: bool = False
-    launcher: Launcher | None = None
+    launcher: "Launcher | None" = None
 
     def with_message(self, message: str) -> "Instruction":
         """Return the instruction with a person's message after its own."""
@@ -112,7 +115,7 @@ def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: s
     return _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
 
 
-def by_hand_instruction(run: Run, task: Task, launcher: Launcher) -> Instruction:
+def by_hand_instruction(run: Run, task: Task, launcher: "Launcher") -> Instruction:
     """Return the instruction that has a person go on with a session, who decides on what comes of it."""
     instruction = _resuming_instruction(run, task, PendingMessages(), "", None)
     return replace(instruction, launcher=launcher, gated=True)
