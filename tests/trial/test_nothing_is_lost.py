@@ -168,7 +168,7 @@ class Story:
         self.trial.configure(
             {
                 "execution.worktrees": self.dice.choice(["true", "true", "false"]),
-                "execution.commit": self.dice.choice(["never", "approved"]),
+                "execution.commit": self.dice.choice(["never", "approved", "checked"]),
                 "execution.jobs": self.dice.choice(["1", "2"]),
                 "execution.stopAfterEachTask": self.dice.choice(["true", "true", "false"]),
                 "check.command": self.dice.choice(["", f"sh {self.place}/struck check"]),

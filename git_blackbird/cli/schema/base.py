@@ -252,7 +252,7 @@ def _seconds(run: Run, info: ValidationInfo) -> float | None:
 
 
 class LandingView(View):
-    """Whether the change of a run has landed, which was made in a worktree of its own."""
+    """Whether the change of a run has landed; of one made in your worktree, whether it is committed."""
 
     state: LandingState = field(
         "`due`: it lands as soon as nothing else is due; `blocked`: for a person.", "own.landing.state"

@@ -74,12 +74,12 @@ class DueChangeReview(View):
 
 
 class DueLanding(View):
-    """A change that is accepted and is to land in the user's worktree."""
+    """A change that is accepted and is to land in the user's worktree, or to be committed there."""
 
     kind: Literal["landing"] = field("What is due.", default="landing")
     task: TaskId = field(_TASK, "task.id")
     run: RunId = field("The run whose change it is.", "run_id")
-    command: str = field("The command that lands it.")
+    command: str = field("The command that lands or commits it.")
     why: str | None = field("Which task lands before.")
 
 

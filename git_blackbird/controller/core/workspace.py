@@ -126,7 +126,12 @@ class Workspace:
     @property
     def commits_approvals(self) -> bool:
         """Whether an approval makes a commit."""
-        return self.config.execution.commit == "approved"
+        return self.config.execution.commit != "never"
+
+    @property
+    def commits_checked(self) -> bool:
+        """Whether a change that passed the check is committed without a decision."""
+        return self.config.execution.commit == "checked" and bool(self.check_command)
 
     def takes_color(self, *, is_tty: bool) -> bool:
         """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""

@@ -156,11 +156,15 @@ def _check_lines(event: CheckEnded) -> Iterator[str]:
 
 
 def _landing_lines(event: LandingEnded) -> Iterator[str]:
-    """Say that a change has landed, or who acts next."""
+    """Say that a change has landed, which in place is its commit alone, or who acts next."""
     run = event.run
     if run.has_landed:
         oid = None if event.commit is None else event.commit.oid
-        yield f"landed {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
+        word = "landed"
+        if run.is_in_place:
+            word = "committed" if oid else "nothing was left to commit of"
+            word = "could not commit" if run.uncommitted_landing else word
+        yield f"{word} {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
         yield from (f"  {clean_line(reason, _LONGEST_REASON)}" for reason in event.reasons)
         return
     reasons = "; ".join(clean_line(reason, _LONGEST_REASON) for reason in event.reasons)

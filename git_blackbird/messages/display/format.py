@@ -254,11 +254,12 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def landing_text(run: Run) -> str:
-    """Say whether a change that was made in a worktree of its own has landed, and when, or why not."""
+    """Say whether a change has landed, which in place is its commit alone, and when, or why not."""
     match run.own.landing:
         case Landed():
             both = f", both added in {', '.join(run.landing_additions)}" if run.landing_additions else ""
-            text = clean_line(f"landed {format_moment(run.landed_at or '')}".rstrip() + both, 1000)
+            word = "landed" if not run.is_in_place else "in place" if run.uncommitted_landing else "committed"
+            text = clean_line(f"{word} {format_moment(run.landed_at or '')}".rstrip() + both, 1000)
         case LandingBlocked():
             text = "blocked"
         case _:

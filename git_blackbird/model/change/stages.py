@@ -209,11 +209,15 @@ def status_of(run: Run) -> Status:
     return TABLE[stage_of(run)].status
 
 
+# There a landing is a commit alone.
+_IN_PLACE = {Stage.LANDING: "to commit", Stage.NOT_COMMITTED: "not committed"}
+
+
 def label_of(run: Run) -> str:
     """Return the label of the stage of a newest run, with what its record adds to it."""
     stage, undone = stage_of(run), run.own.undone
     left = "" if undone is None else clean_line(", ".join(undone.left))
-    label = TABLE[stage].label
+    label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
         case Stage.HALF_UNDONE:
             way = "half brought back" if run.is_redoing else label

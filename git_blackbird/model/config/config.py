@@ -20,7 +20,12 @@ class ExecutionConfig(Section):
     accept_no_change: bool = key(
         False, "accept a run that changed nothing without a decision", stricter="lower"
     )
-    commit: Literal["never", "approved"] = key("never", "what an approval commits", stricter="lower")
+    commit: Literal["never", "approved", "checked"] = key(
+        "never",
+        "which changes are committed: none, approved ones, or also those that passed the check and need no "
+        "decision",
+        stricter="lower",
+    )
     parent_review_enabled: bool = key(
         True, "review a parent when all its children are done", stricter="higher"
     )

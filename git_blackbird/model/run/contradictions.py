@@ -13,7 +13,7 @@ _EXCLUDED = (
     (_NOT_ENDED, _JUDGED),
     (_NOT_ENDED, _LANDS),
     (_FAILED, _JUDGED),
-    (_LANDS, _IN_PLACE),
+    (_BLOCKED, _IN_PLACE),
     (_PENDING, _TAKEN_BACK),
     (_PENDING, _DUE),
     (_BLOCKED, _NO_DECISION),

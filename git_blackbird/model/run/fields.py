@@ -330,5 +330,7 @@ class WrittenRun(RunFields):
         return self.with_own(Own(landing=self.own.landing.model_copy(update={"uncommitted": None})))
 
     def superseded(self, at: str, by: str) -> Self:
-        """Return a copy superseded by a run, a command or whatever ``by`` names."""
-        return self.with_own(Own(superseded=Superseded(at=at, by=by)))
+        """Return a copy superseded by a run, a command or whatever ``by`` names; its commit is not made."""
+        own = Own(superseded=Superseded(at=at, by=by))
+        is_commit_due = self.own.worktree is None and isinstance(self.own.landing, LandingDue)
+        return self.with_own(own.updated(Own(landing=None)) if is_commit_due else own)

@@ -94,7 +94,7 @@ LINES = {
     "git blackbird decide pending --run ": [FIRST_RUN, SECOND_RUN],
     "git blackbird set-status ready s": ["skipped"],
     "git blackbird config ": sorted(KEYS),
-    "git blackbird config execution.commit ": ["approved", "never"],
+    "git blackbird config execution.commit ": ["approved", "checked", "never"],
     "git blackbird config execution.stopAfterEachTask ": ["false", "true"],
     "git blackbird agent ": sorted(AGENT_NAMES),
     "git blackbird execute --agent ": sorted(AGENT_NAMES),

@@ -278,7 +278,7 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
 PROTECTING = {
     "execution.stopAfterEachTask": (False, True),
     "execution.acceptNoChange": (True, False),
-    "execution.commit": ("approved", "never"),
+    "execution.commit": ("checked", "approved"),
     "execution.parentReviewEnabled": (False, True),
     "execution.jobs": (8, 2),
     "execution.maxPendingDecisions": (100, 3),

@@ -7,12 +7,13 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE
+from git_blackbird.controller.change.commit.checked import after_verdicts, has_passed
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.status_sync import update_run
-from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.scratch import scratch_dir
@@ -20,10 +21,12 @@ from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
+from git_blackbird.messages.display.format import check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
-from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
@@ -37,6 +40,7 @@ from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.notes import load_check, save_check
 from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
 
+_UNASKED = {None, Due.REVIEW}
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
@@ -55,7 +59,11 @@ async def check_change(call: Call, action: CheckChange, state: PlanState) -> Sto
         result = await run_check(call, run, pair)
     if result is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
-    call.ui.notify(_save(workspace, run, result))
+    ended = _save(workspace, run, result)
+    call.ui.notify(ended)
+    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed(ended.run):
+        text = f"the change of {task.id} is not committed: its check {check_word(result)}"
+        warn(call.ui, text, task.id, task_command("decide", task.id, " --approve", remark="commits it"))
     return None
 
 
@@ -201,7 +209,7 @@ def _with_verdict(workspace: Workspace, stored: Run, result: CheckResult | None)
         return checked
     if follow_up is CheckFollowUp.ASK:
         return checked.escalating(now)
-    return checked.awaiting_decision(now) if checked.decision_required else checked
+    return after_verdicts(workspace, checked, now)
 
 
 def _with_change_request(workspace: Workspace, run: Run, request: str, now: str) -> Run:

@@ -114,16 +114,16 @@ class ApprovalRequest:
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     """Warn that a call in which nobody approves commits nothing, unless it stops for approvals."""
-    if not workspace.commits_approvals or workspace.config.execution.stop_after_each_task:
+    execution = workspace.config.execution
+    if not workspace.commits_approvals or workspace.commits_checked or execution.stop_after_each_task:
         return
-    text = (
-        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"
-    )
-    hint = (
-        "--stop-after-each stops after each task\n"
-        "git blackbird decide TASK --approve    # commits the change of a task that is done"
-    )
-    warn(ui, text, hint=hint)
+    why = "execution.commit commits what is approved, and it does not stop for that"
+    hint = "--stop-after-each stops after each task"
+    if execution.commit == "checked":
+        why = "execution.commit commits what passes the check, and check.command is not set"
+        hint = "git blackbird config check.command COMMAND"
+    approve = "git blackbird decide TASK --approve    # commits the change of a task that is done"
+    warn(ui, f"this call commits nothing: {why}", hint=f"{hint}\n{approve}")
 
 
 def preview_commit(

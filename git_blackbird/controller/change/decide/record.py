@@ -205,8 +205,8 @@ def _decided_change(
     history = state.history(run.task_id)
     if run.has_landed:
         # The change that its approval could not commit.
-        runs: tuple[Run, ...] = ()
-        whole, edits = run.change_in_place, None
+        runs = workspace.runs_to_decide(history) if run.is_in_place else ()
+        whole, edits = run.landing_pair, None
     else:
         runs = workspace.runs_to_decide(history)
         whole = decision.shown or change_of(workspace, state, run.task_id).trees

@@ -11,13 +11,15 @@ from git_blackbird.controller.change.commit.approval import (
     wrong_branch,
 )
 from git_blackbird.controller.change.land.sent_back import block_landing
+from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.finish import snapshot_and_summarize
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.controller.place.worktrees import bring_submodules, release, workspace_of
-from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
@@ -204,27 +206,53 @@ def land(
         raise UnusableError(
             f"the change of {task.id} has not landed in full: {describe_unwritten(refused)}", hint=AGAIN
         )
+    merge = Merge(trees=landing.pair, additions=additions_in(run, landing))
     if not commits:
-        return _record_landed(workspace, run, landing, ApprovalCommit(None))
+        return _record_landed(workspace, run, merge, ApprovalCommit(None))
+    strayed = _other_branch_now(workspace, run)
+    approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
+    return _commit(workspace, approval, merge)
+
+
+def commit_in_place(workspace: Workspace, state: PlanState, task: Task, run: Run) -> LandingEnded:
+    """Commit a change that was made in the user's worktree and needs no decision: it lands without files.
+
+    Repeated after a crash it records the commit that was made. Raises StaleLandingError.
+    """
+    whole = change_of(workspace, state, task.id).trees
+    known = whole or run.tree_pair
+    if known is None:
+        raise UnusableError(_NO_CHANGE, hint=task_command("retry", task.id))
+    runs = workspace.runs_to_decide(state.history(task.id))
+    approval = ApprovalRequest(state, task, run, whole, runs, place_of(workspace, run).other_branch())
     try:
-        strayed = _other_branch_now(workspace, run)
-        approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
+        return _commit(workspace, approval, Merge(trees=known))
+    except RequestError as error:
+        raise StaleLandingError(error.message) from error
+
+
+def _commit(workspace: Workspace, approval: ApprovalRequest, merge: Merge) -> LandingEnded:
+    """Commit what is in the user's worktree, and record that; a person decides where git refuses."""
+    try:
         with commit_change(workspace, approval) as commit:
-            return _record_landed(workspace, run, landing, commit)
+            return _record_landed(workspace, approval.run, merge, commit)
     except ApprovalRefusedError as error:
-        return _record_landed(workspace, run, landing, ApprovalCommit(None), error)
+        return _record_landed(workspace, approval.run, merge, ApprovalCommit(None), error)
 
 
 def _is_committed(workspace: Workspace, run: Run) -> bool:
-    """Whether the landing makes the commit of an approval, which may have been given without one."""
-    is_wanted = run.decision_state in APPROVALS and run.own.decision.approved_on is not None
-    return is_wanted and workspace.commits_approvals
+    """Whether the landing makes a commit: of an approval, or where nobody decides once the check passed."""
+    if run.decision_state not in APPROVALS:
+        return workspace.commits_checked
+    return run.own.decision.approved_on is not None and workspace.commits_approvals
 
 
 def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
-    """Return both branches if HEAD is not on the one for which a commit was approved; else None."""
+    """Return both branches if HEAD is not on the one to which a commit is to go; else None."""
     if not _is_committed(workspace, run):
         return None
+    if run.decision_state not in APPROVALS:
+        return place_of(workspace, run).other_branch()
     now = head(workspace.repo).branch
     approved_on = run.own.decision.approved_on or DETACHED
     return None if (now or DETACHED) == approved_on else OtherBranch(approved_on, now, was_approved=True)
@@ -303,7 +331,7 @@ def _record_begun(workspace: Workspace, run: Run, landing: Landing) -> None:
 def _record_landed(
     workspace: Workspace,
     run: Run,
-    landing: Landing,
+    merge: Merge,
     commit: ApprovalCommit,
     refusal: ApprovalRefusedError | None = None,
 ) -> LandingEnded:
@@ -312,7 +340,7 @@ def _record_landed(
     parts = Own(
         landing=Landed(
             at=now,
-            merge=Merge(trees=landing.pair, additions=additions_in(run, landing)),
+            merge=merge,
             uncommitted=None if refusal is None else _uncommitted_text(run, refusal),
             check=run.landing_check,
         )
@@ -324,7 +352,7 @@ def _record_landed(
         return known if refusal is None else known.awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)
-    landing.journal(workspace.repo).clear()
+    _journal(workspace.repo, merge.trees).clear()
     both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
     refused = () if refusal is None else (saved.landing_reason or "",)
     warnings = (*both, *commit.warnings, *refused)

@@ -1,4 +1,4 @@
-"""Land the change of a task that worked in a worktree of its own."""
+"""Land the change of a task that worked in a worktree of its own; commit that of one in place."""
 
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from git_blackbird.controller.change.land.landing import (
     are_additions_shown,
     block_on_other_branch,
     both_added_text,
+    commit_in_place,
     land,
     merge_change,
     remove_place,
@@ -60,10 +61,15 @@ _TRIES = 5
 async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop | None:
     """Merge the change with the user's worktree, check that, and write it; else send it back or ask.
 
-    Raises UnusableError if the system refuses a file or the worktree keeps changing.
+    What was made in the user's worktree is only committed. Raises UnusableError if the system refuses a file
+    or the worktree keeps changing.
     """
     workspace, run = call.workspace, action.run
     try:
+        if run.is_in_place:
+            commit = partial(commit_in_place, workspace, state, action.task, run)
+            call.ui.notify(await finish_in_thread(commit, call.force_stop))
+            return None
         if run.head_tree is None:
             await finish_in_thread(lambda: take_missing_snapshot(workspace, call.ui, run), call.force_stop)
             return None

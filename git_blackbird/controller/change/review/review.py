@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from git_blackbird.controller.change.commit.checked import after_verdicts
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.change.review.reviewer import (
     ReviewerRequest,
@@ -275,18 +276,19 @@ def _complete(
             # The reviewers approve the change, but the check failed.
             follows = ReviewFollowUp.ASK
         reviewed = stored.with_own(Own(review=ReviewState.DONE, reviewed=result))
-        ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
+        ended = _decided(workspace, reviewed, follows, merged)
         transaction.save_run(ended)
         save_status(transaction, run.task_id)
     return ended
 
 
-def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
+def _decided(workspace: Workspace, run: Run, follows: ReviewFollowUp, merged: MergedReview) -> Run:
+    now = workspace.environment.timestamp()
     if follows is ReviewFollowUp.FIX:
         return run.requesting_changes(now, render_fix_request(merged), Requester.REVIEWERS)
     if follows is ReviewFollowUp.ASK:
         return run.escalating(now)
-    return run.awaiting_decision(now) if run.decision_required else run
+    return after_verdicts(workspace, run, now)
 
 
 def replace_request_by_decision(workspace: Workspace, run: Run) -> Run:
@@ -340,6 +342,6 @@ def skip_reviews(workspace: Workspace, run: Run) -> Run:
         now = workspace.environment.timestamp()
         if after_check(skipped.own.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
             return skipped.escalating(now)
-        return skipped.awaiting_decision(now) if skipped.decision_required else skipped
+        return after_verdicts(workspace, skipped, now)
 
     return update_run(workspace, run, skip)
