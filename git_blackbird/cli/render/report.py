@@ -161,7 +161,7 @@ def _waiting_lines(report: Report, columns: int | None) -> Iterator[str]:
         task = report.plan.tasks.get(item.task_id)
         title = "" if task is None else f"  {clean_line(task.title)}"
         why = f" ({clean_line(item.why, _LONGEST_WHY)})" if item.why else ""
-        yield truncate(f"{clean_line(item.task_id)}{title}: {item.what}{why}", columns)
+        yield truncate(f"{clean_line(item.task_id)}{title}: {item.words}{why}", columns)
         yield f"    {item.command}"
     if len(report.waiting) > MAX_TASKS:
         yield f"and {len(report.waiting) - MAX_TASKS} more (`git blackbird status`)"

@@ -135,7 +135,7 @@ def _waiting(report: Report) -> Iterator[str]:
         task = report.plan.tasks.get(item.task_id)
         title = "" if task is None else f" {escape(task.title)}"
         why = f' <span class="dim">({escape(item.why, _LONGEST_WHY)})</span>' if item.why else ""
-        what = f"<b>{escape(item.task_id)}</b>{title}: {escape(item.what)}{why}"
+        what = f"<b>{escape(item.task_id)}</b>{title}: {escape(item.words)}{why}"
         yield f"<li>{what}<br>{_command(item.command)}</li>"
     yield "</ul>"
     yield from _left_out(len(report.waiting), MAX_TASKS)

@@ -1,7 +1,7 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from git_blackbird.controller.queries.attention import (
     counts_text,
     decision_reason,
     due_groups,
+    in_queue,
     review_outcome_text,
     unwatched_words,
 )
@@ -27,6 +28,7 @@ from git_blackbird.messages.display.format import (
     question_line,
     review_word,
     run_seconds,
+    unblocks_text,
 )
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -141,16 +143,16 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
     groups = due_groups(overview)
+    by_task = {
+        group: [list(items) for _, items in groupby(groups[group], key=attrgetter("task.id"))]
+        for group in _MORE
+    }
+    shown = chain.from_iterable(chain.from_iterable(found[:MAX_LISTED] for found in by_task.values()))
+    for _, items in groupby(in_queue(shown), key=attrgetter("task.id")):
+        yield from _due_of_task(list(items), columns)
     for group, more in _MORE.items():
-        by_task = [list(items) for _, items in groupby(groups[group], key=attrgetter("task.id"))]
-        for items in by_task[:MAX_LISTED]:
-            first = items[0]
-            room = None if columns is None else columns - len(first.what) - len(first.task.id) - 4
-            yield f"{first.task.id}  {truncate(clean_line(first.task.title), room)}: {first.what}"
-            for item in items[:MAX_LISTED]:
-                yield from (f"    {line}" for line in _due_lines(item, columns))
-        if len(by_task) > MAX_LISTED:
-            yield f"and {len(by_task) - MAX_LISTED} more{more}"
+        if len(by_task[group]) > MAX_LISTED:
+            yield f"and {len(by_task[group]) - MAX_LISTED} more{more}"
     decisions = sum(item.kind is PendingKind.DECISION for item in groups["pending"])
     if decisions > 1:
         yield f"decisions due: {decisions}"
@@ -160,6 +162,15 @@ def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
         more = f" and {len(overview.ready) - MAX_LISTED} more" if len(overview.ready) > MAX_LISTED else ""
         yield truncate(f"ready: {named}{more}", columns)
         yield f"    {_execute(overview)}"
+
+
+def _due_of_task(items: Sequence[DueItem], columns: int | None) -> Iterator[str]:
+    first = items[0]
+    what = f"{first.what}{unblocks_text(first.unblocks)}"
+    room = None if columns is None else columns - len(what) - len(first.task.id) - 4
+    yield f"{first.task.id}  {truncate(clean_line(first.task.title), room)}: {what}"
+    for item in items[:MAX_LISTED]:
+        yield from (f"    {line}" for line in _due_lines(item, columns))
 
 
 def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:

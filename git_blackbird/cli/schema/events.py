@@ -274,6 +274,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     cost_usd: float | None = field("What they cost together.")
     worktree: str | None = field("The task's own worktree, where the change is.")
     behind: int = field("How many other decisions wait.")
+    unblocks: int = field("How many tasks wait for this one alone, directly or through others.")
     edited: tuple[str, ...] = field("Paths that were edited in that worktree after the run.")
     conflict: str | None = field("Which conflicts are not resolved.")
     both_added: Summary | None = field(
@@ -331,6 +332,7 @@ class StopEvent(EventOutput, event="stop"):
     task: TaskId | None = field("The task that it is about.", "task_id")
     next_steps: Commands = field("The commands among `steps`.")
     steps: tuple[StepView, ...] = field("What to do next.", "next_steps")
+    unblocks: Mapping[TaskId, int] = field("How many tasks wait for each of these answers alone.")
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field("Leaves that wait, and for which tasks.")
     blocked_parents: tuple[BlockedParentItem, ...] = field(
         "Parents that their review keeps from being done, with exit code 5.", "held"

@@ -47,6 +47,7 @@ class WaitingView(StepView):
     task: TaskId = field("The task.", "task_id")
     what: str = field("What waits.")
     why: str = field("Why; empty where nothing is known.")
+    unblocks: int = field("How many tasks wait for the answer to this alone, directly or through others.")
 
 
 def _samples(estimate: Estimate) -> int:

@@ -1,6 +1,7 @@
 """Output of ``status``."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Literal, assert_never
 
 from git_blackbird.cli.schema.base import (
@@ -14,7 +15,13 @@ from git_blackbird.cli.schema.base import (
     field,
     is_none,
 )
-from git_blackbird.controller.queries.attention import FAILED, DueItem, decision_reason, due_groups
+from git_blackbird.controller.queries.attention import (
+    FAILED,
+    DueItem,
+    decision_reason,
+    due_groups,
+    in_queue,
+)
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -28,6 +35,7 @@ from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import RunType
 
 _TASK = "The task."
+_UNBLOCKS = "How many tasks wait for the answer to this alone, directly or through others."
 
 
 class _PendingFields(View):
@@ -55,6 +63,7 @@ class DuePending(StepView, _PendingFields):
         default=None,
         exclude_if=is_none,
     )
+    unblocks: int = field(_UNBLOCKS, default=0)
 
 
 class DueReviewedDecision(DuePending):
@@ -109,6 +118,7 @@ class DueParentReview(View):
     command: str | None = field("The first of `commands`.", using=_first_command)
     commands: Commands = field("Every command that gets the parent on.")
     steps: tuple[StepView, ...] = field("The same, and hints in prose.", "commands")
+    unblocks: int = field(_UNBLOCKS, default=0)
 
 
 def _why_failed(item: DueItem) -> str | None:
@@ -122,6 +132,7 @@ class DueRetry(View):
     task: TaskId = field(_TASK, "task.id")
     why: str | None = field("Why it failed.", using=_why_failed)
     command: str = field("The command that sets it back to todo.")
+    unblocks: int = field(_UNBLOCKS, default=0)
 
 
 class DueStuck(View):
@@ -130,6 +141,7 @@ class DueStuck(View):
     kind: Literal["stuck"] = field("What is due.", default="stuck")
     task: TaskId = field(_TASK, "task.id")
     command: str = field("The command that gets it on.")
+    unblocks: int = field(_UNBLOCKS, default=0)
 
 
 class _UnreadableFields(View):
@@ -137,6 +149,7 @@ class _UnreadableFields(View):
     task: TaskId = field(_TASK, "task.id")
     path: str = field("The record.", "source.path")
     what: str = field("What is wrong with it.", "source.what")
+    unblocks: int = field(_UNBLOCKS, default=0)
 
 
 class DueUnreadable(StepView, _UnreadableFields):
@@ -166,17 +179,18 @@ Due = (
 
 
 def _due(report: StatusReport) -> list[Due]:
-    return [_due_item(item) for items in due_groups(report).values() for item in items]
+    return [*map(_due_item, in_queue(chain.from_iterable(due_groups(report).values())))]
 
 
 def _due_item(item: DueItem) -> Due:
     match item.source:
         case PendingItem(run=run, kind=PendingKind.DECISION) if run and (merged := merged_or_none(run)):
-            return DueReviewedDecision.of(item.source, overall=merged.overall, action=merged.action)
+            verdict = {"overall": merged.overall, "action": merged.action}
+            return DueReviewedDecision.of(item.source, unblocks=item.unblocks, **verdict)
         case PendingItem():
-            return DuePending.of(item.source)
+            return DuePending.of(item.source, unblocks=item.unblocks)
         case BlockedParentView():
-            return DueParentReview.of(item.source)
+            return DueParentReview.of(item.source, unblocks=item.unblocks)
         case _:
             return _model_of(OtherKind(item.kind)).of(item)
 

@@ -120,7 +120,7 @@ decide = CommandSpec(
     execute that is waiting for the decision continues with it.
     """,
     Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
-    flag("Ask for the next decision alone.", "--next", "only_next"),
+    flag("Ask for one decision alone: the one that unblocks most.", "--next", "only_next"),
     flag("Accept the change.", "--approve"),
     flag("Send the text of -m, -F or the editor to the session.", "--request-changes"),
     flag("Fail the task, for the reason of -m; files stay.", "--reject"),

@@ -169,7 +169,7 @@ class Loop:
         state = workspace.plan_state()
         if call.scope.starts_agents:
             notify_waiting(workspace, call.ui, state, call.scope, stop)
-        stop = stop.with_options(workspace.call_options)
+        stop = replace(stop.with_options(workspace.call_options), unblocked=state.unblocked)
         call.ui.end(stop, state)
         return stop
 

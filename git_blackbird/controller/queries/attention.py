@@ -1,12 +1,13 @@
 """Everything that is due, in order, and counts, in the words that every interface uses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import LiveRun, StatusReport
-from git_blackbird.messages.display.format import check_word, counted
+from git_blackbird.messages.display.format import check_word, counted, unblocks_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
@@ -32,18 +33,26 @@ class AttentionItem(NamedTuple):
     """Something that waits for a person: about which task, in words, why, and the command that answers it.
 
     ``what`` is one harmless line; ``why`` may be anything a record says, and "" where nothing does.
+    ``unblocks`` counts the tasks that wait for the answer alone.
     """
 
     task_id: TaskId
     what: str
     why: str
     command: str
+    unblocks: int = 0
+
+    @property
+    def words(self) -> str:
+        """What waits, and how much the answer unblocks."""
+        return f"{self.what}{unblocks_text(self.unblocks)}"
 
 
 class DueItem(NamedTuple):
     """Something due, as every interface lists it: the task, in words what, why, and the command that answers.
 
     ``source`` has more of an item that is pending, a parent that waits, or a record that cannot be read.
+    ``unblocks`` counts the tasks that wait for a person's answer alone.
     """
 
     kind: PendingKind | OtherKind | ReviewBlock
@@ -53,10 +62,26 @@ class DueItem(NamedTuple):
     run_id: RunId | None = None
     why: str | None = None
     source: PendingItem | BlockedParentView | RecordError | None = None
+    unblocks: int = 0
+
+
+def in_queue(items: Iterable[DueItem]) -> list[DueItem]:
+    """Return items in the order in which a person should look at them: those first that unblock most."""
+    return sorted(items, key=lambda item: -item.unblocks)
 
 
 def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
-    """Return what is due in groups, in the order in which a person should look at it."""
+    """Return what is due in groups, each in the order of the queue."""
+    return {name: in_queue(_with_unblocks(overview, items)) for name, items in _groups(overview).items()}
+
+
+def _with_unblocks(overview: StatusReport, items: Iterable[DueItem]) -> Iterator[DueItem]:
+    for item in items:
+        count = 0 if item.kind in _OF_ITSELF else overview.unblocked.get(item.task.id, 0)
+        yield item._replace(unblocks=count)
+
+
+def _groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
         "change_review": [
@@ -159,12 +184,9 @@ def counts_text(overview: StatusReport) -> str:
 
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
     """Return what waits for a person; what the next execute does by itself is left out."""
-    for items in due_groups(overview).values():
-        yield from (
-            AttentionItem(item.task.id, item.what, item.why or "", item.command)
-            for item in items
-            if item.kind not in _OF_ITSELF
-        )
+    for item in in_queue(chain.from_iterable(due_groups(overview).values())):
+        if item.kind not in _OF_ITSELF:
+            yield AttentionItem(item.task.id, item.what, item.why or "", item.command, item.unblocks)
     # Half-done work of a killed process.
     cut_off = overview.interrupted_approval
     if cut_off is not None:

@@ -107,7 +107,8 @@ class StatusReport(NamedTuple):
     committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
     be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
     that differs; readers only report it, and not while a call is at work, which corrects it.
-    ``cluster_address`` is the scheduler that calls use here, if any.
+    ``cluster_address`` is the scheduler that calls use here, if any. ``unblocked`` counts the tasks that wait
+    for each task alone.
     """
 
     counts: Mapping[Status, int]
@@ -139,6 +140,7 @@ class StatusReport(NamedTuple):
     interrupted_approval: InterruptedApproval | None
     deferred: tuple[str, ...]
     cluster_address: str | None
+    unblocked: Mapping[TaskId, int]
 
 
 def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
@@ -188,6 +190,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
+        unblocked=state.unblocked,
     )
 
 

@@ -119,6 +119,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"reviews: {overall_word(checkpoint.merged)}"
     if checkpoint.behind:
         yield f"{checkpoint.behind} more behind this"
+    if checkpoint.unblocks:
+        yield f"unblocks {counted(checkpoint.unblocks, 'task')}"
 
 
 def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[StyledLine]:
@@ -232,6 +234,9 @@ def _account(checkpoint: Checkpoint) -> Iterator[Section]:
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
         yield _line(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT, _Rank.FACTS)
+    if checkpoint.unblocks:
+        waits = "task waits" if checkpoint.unblocks == 1 else "tasks wait"
+        yield _line(f"{checkpoint.unblocks} {waits} for this alone", Style.FAINT, _Rank.FACTS)
     if run.own.agent.result:
         most, rank = _MAX_RESULT_LINES, _Rank.AGENT
         if run.own.no_change:

@@ -208,7 +208,7 @@ def render_notice(notice: Notice) -> str:
 
 def render_next_steps(stop: Stop) -> list[str]:
     """Format one line for each step; alternatives are joined."""
-    steps = [strip_controls(step) for step in stop.next_steps]
+    steps = [strip_controls(step) for step in stop.remarked_steps]
     if stop.is_choice and len(steps) > 1:
         return ["next step, one of:", *(f"  {step}" for step in steps)]
     return [f"next step: {step}" for step in steps]

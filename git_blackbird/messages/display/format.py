@@ -51,6 +51,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def unblocks_text(count: int) -> str:
+    """Say after other words how many tasks an answer unblocks; "" for none."""
+    return f", unblocks {counted(count, 'task')}" if count else ""
+
+
 def render_totals(summary: Summary) -> str:
     """Count the files and lines of a change."""
     totals = summary.totals

@@ -79,7 +79,10 @@ class PendingItem(NamedTuple):
 
 
 def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
-    """Return every item that waits for a person: decisions, oldest first, then by kind and task."""
+    """Return every item that waits for a person, the one first whose answer unblocks most.
+
+    Of those that unblock alike decisions come first, oldest first, then the others by kind and task.
+    """
     decisions = [
         PendingItem(due.task, due.run, PendingKind.DECISION, decide_run_command(due.run))
         for due in pending_decisions(state)
@@ -91,7 +94,8 @@ def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
         if task_id not in decided and task_id not in state.unreadable
         if (item := _other_item(state, task_id)) is not None
     ]
-    return (*decisions, *sorted(others, key=lambda item: list(PendingKind).index(item.kind)))
+    items = (*decisions, *sorted(others, key=lambda item: list(PendingKind).index(item.kind)))
+    return tuple(sorted(items, key=lambda item: -state.unblocked.get(item.task.id, 0)))
 
 
 def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:

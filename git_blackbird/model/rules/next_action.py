@@ -47,7 +47,7 @@ class CallScope:
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
     leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
     Without ``starts_agents`` it only decides and lands; ``decisions_left`` are those that it still asks for,
-    None without a limit.
+    those first that unblock most, None without a limit.
     """
 
     only: frozenset[TaskId] | None = None
@@ -202,8 +202,11 @@ def _without_agents(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what can be done without an agent: completing, landing, deciding."""
     yield from _half_written(state, call)
     yield from _landings(state, call)
-    if call.decisions_left != 0:
-        yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
+    due = (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
+    if call.decisions_left is None:
+        yield from due
+    elif call.decisions_left:
+        yield from sorted(due, key=lambda decision: -state.unblocked.get(decision.task.id, 0))
 
 
 def _due(state: PlanState, call: CallScope, what: Due) -> Iterator[tuple[Task, Run]]:

@@ -31,6 +31,7 @@ from git_blackbird.model.rules.reviews import (
     outstanding_feedback,
 )
 from git_blackbird.model.rules.status import derive
+from git_blackbird.model.rules.unblocking import count_unblocked
 from git_blackbird.model.run.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import RecordError
@@ -159,6 +160,11 @@ class PlanState:
         latest = map(self.latest, self.open_histories)
         waiting = (run for run in latest if run is not None and run.landing_begun and run.is_pending)
         return (*self.half_written, *waiting)
+
+    @cached_property
+    def unblocked(self) -> Mapping[TaskId, int]:
+        """How many tasks wait for each task alone, of those for which any do."""
+        return count_unblocked(self.plan, self.feedback.keys())
 
     @property
     def gate(self) -> ReviewGate:

@@ -101,11 +101,12 @@ class Checkpoint:
     decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
     person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
     ``asked``: what was asked for last, beside the task. ``options``: those of the command. ``behind``: how
-    many other decisions wait. ``edited``: paths that a person edited in the task's worktree after the run,
-    which is part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both
-    sides added lines, and what the change then adds to the user's worktree. ``worktree``: where the task's
-    own worktree is now. ``is_in_worktree``: whether the user's worktree has something of what the task did.
-    ``is_cut``: whether the terminal has no room for all that is known of the change.
+    many other decisions wait, ``unblocks``: how many tasks for this one alone. ``edited``: paths that a
+    person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
+    conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
+    the user's worktree. ``worktree``: where the task's own worktree is now. ``is_in_worktree``: whether the
+    user's worktree has something of what the task did. ``is_cut``: whether the terminal has no room for all
+    that is known of the change.
     """
 
     task: Task
@@ -125,6 +126,7 @@ class Checkpoint:
     other_branch: OtherBranch | None = None
     options: CallOptions = NO_OPTIONS
     behind: int = 0
+    unblocks: int = 0
     edited: tuple[str, ...] = ()
     conflict: str | None = None
     both_added: Summary | None = None

@@ -67,7 +67,7 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
         return ""
     why = f"\n  {clean_line(item.why)}" if item.why else ""
     # The key comes before what may be cut on a narrow screen.
-    return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
+    return f"Action required ({count}): [a] {verb} {item.task_id}: {item.words}{why}"
 
 
 @runtime_checkable

@@ -73,7 +73,7 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
 def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
     questions = () if view.pending is None else view.pending.questions
     for item in items:
-        yield from bulleted([": ".join(filter(None, (item.what, item.why)))], Style.WARNING)
+        yield from bulleted([": ".join(filter(None, (item.words, item.why)))], Style.WARNING)
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
         yield from _steps(view, item.command)
     if view.to_review is not None and view.pending is None:

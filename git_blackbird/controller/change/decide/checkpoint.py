@@ -90,6 +90,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
         other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
+        unblocks=state.unblocked.get(task.id, 0),
     )
 
 
