@@ -14,7 +14,7 @@ MOST_TASKS = 200
 _ROWS = 14
 _WIDTH, _HEIGHT = 190.0, 38.0
 _ACROSS, _DOWN = 56.0, 12.0
-# Between the columns of one layer, which no edge has to cross.
+# Between the columns of one layer.
 _NARROW = 14.0
 _MARGIN = 8.0
 _COLUMNS = 27
@@ -72,12 +72,22 @@ def _places(graph: LayeredGraph) -> Mapping[TaskId, _Point]:
 
 
 def _edge(edge: Edge, places: Mapping[TaskId, _Point]) -> str:
+    """Draw an edge; where columns lie between its ends it passes them between two rows."""
     start, end = places[edge.first], places[edge.then]
-    x, y = start.x + _WIDTH, start.y + _HEIGHT / 2
-    across = max((end.x - x) / 2, _ACROSS / 2)
-    to = end.y + _HEIGHT / 2
-    curve = f"M{x:.1f} {y:.1f}C{x + across:.1f} {y:.1f} {end.x - across:.1f} {to:.1f} {end.x:.1f} {to:.1f}"
-    return f'<path d="{curve}" class="edge"/>'
+    x, y, to = start.x + _WIDTH, start.y + _HEIGHT / 2, end.y + _HEIGHT / 2
+    between = sorted({place.x for place in places.values() if start.x < place.x < end.x})
+    path = f"M{x:.1f} {y:.1f}"
+    if between:
+        row = round(((y + to) / 2 - _MARGIN) / (_HEIGHT + _DOWN))
+        gap = _Point(between[0], _MARGIN + row * (_HEIGHT + _DOWN) - _DOWN / 2)
+        path += f"{_curve(_Point(x, y), gap)}H{between[-1] + _WIDTH:.1f}"
+        x, y = between[-1] + _WIDTH, gap.y
+    return f'<path d="{path}{_curve(_Point(x, y), _Point(end.x, to))}" class="edge"/>'
+
+
+def _curve(start: _Point, end: _Point) -> str:
+    middle = (start.x + end.x) / 2
+    return f"C{middle:.1f} {start.y:.1f} {middle:.1f} {end.y:.1f} {end.x:.1f} {end.y:.1f}"
 
 
 def _node(task: Task, place: _Point) -> Iterator[str]:
