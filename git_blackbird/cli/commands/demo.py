@@ -1,6 +1,8 @@
 """The command ``demo``: the whole flow in a repository made for it."""
 
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -35,6 +37,7 @@ from git_blackbird.model.views.events import Event, ReviewsEnded
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_ROUNDS = 5
+_PROGRAM = "git-blackbird"
 
 
 def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> ExitCode:
@@ -93,6 +96,8 @@ def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
     histories = workspace.plan_state().histories
     runs = [run for history in histories.values() for run in history.own]
     call.print("\nlook further:")
+    if (folder := _folder_to_add(call.environment.environ)) is not None:
+        call.print(f"  export PATH={shlex.quote(str(folder))}:$PATH    # until it is installed for good")
     call.print(f"  cd {shlex.quote(path)}")
     call.print("  git blackbird list --all --tree")
     if runs:
@@ -104,6 +109,13 @@ def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
         call.print(f"  {task_command('review show', task_id)}")
     if any(task.status is not Status.DONE for task in workspace.store.plan().leaves()):
         call.print("  git blackbird execute    # goes on with whatever is due")
+
+
+def _folder_to_add(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder of this program where git does not find it there; else None."""
+    folder = Path(sys.executable).parent
+    is_there = (folder / _PROGRAM).exists()
+    return folder if is_there and shutil.which(_PROGRAM, path=environ.get("PATH")) is None else None
 
 
 class ScriptedUI(BaseUI):

@@ -42,6 +42,7 @@ def statuses(repo: Path) -> set[Status]:
 
 
 def test_everything_it_says(program: Program, tmp_path: Path) -> None:
+    program.environ["PATH"] += f":{Path(sys.executable).parent}"
     program.cwd = tmp_path / "somewhere"
     program.cwd.mkdir()
     program.run("demo", "--auto")
@@ -195,3 +196,23 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
     assert [one.parent_review_passed for one in runs_of(repo, "guide")] == [False, True]
     usage = runs_of(repo, "guide-usage")
     assert usage[0].provider_session_ref == usage[1].provider_session_ref
+
+
+def test_its_last_lines_work_where_only_its_virtual_environment_has_the_program(tmp_path: Path) -> None:
+    plain = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    said = run(tmp_path, "demo", "--auto", **plain).stdout
+    lines = said[said.index("look further:\n") :].splitlines()[1:]
+    assert f"  export PATH={Path(sys.executable).parent}:$PATH    # until it is installed for good" in lines
+    typed = subprocess.run(
+        ["sh", "-e"],
+        cwd=tmp_path,
+        env=program_environ(plain),
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (typed.returncode, typed.stderr) == (0, "")
+    assert "guide-faq" in typed.stdout
+    found = {"PATH": f"{Path(sys.executable).parent}:{plain['PATH']}"}
+    assert "export PATH" not in run(tmp_path, "demo", "--auto", "--dir", "another", **found).stdout
