@@ -12,23 +12,26 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.layers import Edge, layered_graph
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
+from tests.support import set_config
 
 __all__ = ["program"]
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' &amp; \x1b[2J\u202e</svg></title><img src=http://x/>"
+OUT = {"at": "2026-01-02T02:01:05Z", "by": "agent_unavailable"}
 SHOWN = "<script>alert(1)</script>\" onload='x' &amp; \ufffd</svg></title><img src=http://x/>"
 
 
 def planned(repo: Path) -> None:
     """A task that was done, reworked and checked; one that failed, one that waits, one that left the plan."""
     tasks = [
-        task("page", HOSTILE, status=Status.DONE),
+        task("page", HOSTILE, status=Status.DONE, parent="web"),
         task("style", "Style it", status=Status.WAITING_USER, deps=("page",)),
         task("link", "Link it", status=Status.FAILED),
         task("ship", "Ship it", deps=("page", "style")),
+        task("web", "The web", status=Status.DONE, children=("page",)),
     ]
     usage = {"input_tokens": 12_000, "output_tokens": 345}
     runs = [
@@ -53,8 +56,13 @@ def planned(repo: Path) -> None:
         ),
         run("link", "019b7c4e52000004", RunStatus.FAILED, error="it <b>broke</b>", cost_usd=0.0),
         run("gone", "019b7c4e52000005", cost_usd=0.5),
+        run("web", "019b7c4e52000006", run_type=RunType.REVIEW, parent_review_passed=True),
+        run(
+            "ship", "019b7c4e52000007", RunStatus.FAILED, terminal_reason="agent_unavailable", superseded=OUT
+        ),
     ]
     save(repo, tasks, runs)
+    set_config(repo, {"execution.parentReviewEnabled": "false"})
 
 
 def test_the_text_and_what_programs_are_told(program: Program, repo: Path) -> None:

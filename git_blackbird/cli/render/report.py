@@ -69,15 +69,22 @@ def summary_lines(report: Report) -> Iterator[str]:
     """Sum it up in a few lines."""
     if plan := counts_text(report.overview):
         yield f"plan: {plan}"
-    yield f"done: {counted(len(report.done), 'task')}; proven: {proven_text(report)}"
-    yield f"spent: {spent_text(report.spent)}"
+    yield f"done: {done_text(report)}; proven: {proven_text(report)}"
+    yield f"spent: {total_text(report.spent)}"
     yield f"waiting for you: {len(report.waiting) or 'nothing'}"
+
+
+def done_text(report: Report) -> str:
+    """Count what is done as the line about the plan does."""
+    tasks = len(report.done_leaves)
+    parents = len(report.done) - tasks
+    return counted(tasks, "task") + (f" and {counted(parents, 'parent')}" if parents else "")
 
 
 def proven_text(report: Report) -> str:
     """Say what checks and reviews say of what is done."""
     checks = [f"{number} {CHECK_WORDS[outcome]}" for outcome, number in report.checks.items()]
-    unchecked = len(report.done) - sum(report.checks.values())
+    unchecked = len(report.done_leaves) - sum(report.checks.values())
     if checks and unchecked:
         checks.append(f"{unchecked} not run")
     reviews = [f"{number} {clean_line(verdict)}" for verdict, number in report.reviews.items()]
@@ -94,8 +101,21 @@ def spent_text(spent: Spent) -> str:
     if spent.tokens:
         parts.append(f"{short_number(spent.tokens)} tokens")
     if spent.cost_usd is not None:
-        parts.append(format_cost(spent.cost_usd))
+        parts.append(cost_text(spent))
     return ", ".join(parts)
+
+
+def total_text(spent: Spent) -> str:
+    """Say the same of all runs, and of how many the cost is missing."""
+    lacks = spent.cost_usd is not None and spent.unpriced
+    return spent_text(spent) + (
+        f" (without {counted(spent.unpriced, 'run')} of unknown cost)" if lacks else ""
+    )
+
+
+def cost_text(spent: Spent) -> str:
+    """Return the cost of runs in short, with a plus where that of some is unknown; ``-`` where of all."""
+    return format_cost(spent.cost_usd) + ("+" if spent.unpriced and spent.cost_usd is not None else "")
 
 
 def spent_fields(spent: Spent) -> tuple[str, str, str, str]:
@@ -104,7 +124,7 @@ def spent_fields(spent: Spent) -> tuple[str, str, str, str]:
         str(spent.runs),
         render_duration(spent.seconds),
         short_number(spent.tokens) if spent.tokens else "-",
-        format_cost(spent.cost_usd),
+        cost_text(spent),
     )
 
 

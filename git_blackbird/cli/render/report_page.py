@@ -9,11 +9,14 @@ from git_blackbird.cli.render.plan_picture import remark_on as remark_on_plan
 from git_blackbird.cli.render.report import (
     MAX_TASKS,
     agent_fields,
+    cost_text,
+    done_text,
     period_text,
     proven_text,
     spent_text,
     task_rows,
     title_text,
+    total_text,
 )
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
 from git_blackbird.cli.render.timeline import draw_timeline
@@ -21,8 +24,6 @@ from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
 from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import Report, ReportedTask, Spent
 from git_blackbird.messages.display.format import (
-    counted,
-    format_cost,
     render_duration,
     short_number,
 )
@@ -113,18 +114,18 @@ def _section(title: str, parts: Iterable[str]) -> Iterator[str]:
 def _tiles(report: Report) -> Iterator[str]:
     spent = report.spent
     tiles = {
-        "done": counted(len(report.done), "task"),
+        "done": done_text(report),
         "waiting for you": str(len(report.waiting) or "nothing"),
         "in runs": f"{render_duration(spent.seconds)}",
         "tokens": short_number(spent.tokens) if spent.tokens else "-",
-        "cost": format_cost(spent.cost_usd),
+        "cost": cost_text(spent),
     }
     listed = "".join(f"<li><b>{html.escape(value)}</b>{name}</li>" for name, value in tiles.items())
     yield f'<ul class="tiles">{listed}</ul>'
     if plan := counts_text(report.overview):
         yield f"<p>Plan: {html.escape(plan)}</p>"
     yield f"<p>Proven of what is done: {html.escape(proven_text(report))}</p>"
-    yield f"<p>Spent: {html.escape(spent_text(spent))}</p>"
+    yield f"<p>Spent: {html.escape(total_text(spent))}</p>"
 
 
 def _waiting(report: Report) -> Iterator[str]:

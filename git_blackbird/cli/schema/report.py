@@ -19,6 +19,7 @@ class SpentView(View):
     output_tokens: int = field("Tokens written.")
     cached_tokens: int = field("Of those read, how many came from a cache.")
     cost_usd: float | None = field("What they cost, as far as agents report it; null where none does.")
+    unpriced: int = field("How many runs that sum lacks, since their cost is not known.")
 
 
 class ReportedTaskView(View):
@@ -65,10 +66,10 @@ class ReportOutput(DataOutput, schema_name="report"):
     until: str = field("When it was made.")
     page: str | None = field("The file that the page was written to.")
     counts: Mapping[Status, int] = field("How many leaves of the plan have each status.", using=_counts)
-    done: tuple[ReportedTaskView, ...] = field("Tasks that are done.")
+    done: tuple[ReportedTaskView, ...] = field("Tasks that are done, parents included.")
     undone: tuple[ReportedTaskView, ...] = field("Tasks that were worked on and are not done.")
     checks: Mapping[CheckOutcome, int] = field(
-        "How many of those done have which verdict of the user's check."
+        "How many of those done have which verdict of the user's check, parents aside."
     )
     reviews: Mapping[str, int] = field("How many of those done have which verdict of their reviewers.")
     spent: SpentView = field("What all runs took.")

@@ -23,20 +23,21 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus, RunType
+from git_blackbird.model.run.states import RunStatus, RunType, TerminalReason
 from git_blackbird.storage.files import write_named
 
 _NANOSECONDS = 1_000_000_000
 # Clocks differ between machines: a file may seem older than what it tells of.
 _SLACK_NANOSECONDS = 86_400 * _NANOSECONDS
 _MAX_AGE = "--max-age="
+_NOT_BEGUN = {TerminalReason.NOT_STARTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
 
 
 @dataclass(frozen=True)
 class Spent:
     """What runs took: their number, seconds, tokens, and dollars.
 
-    ``cost_usd`` is None where no agent reports any.
+    ``cost_usd`` is None where no agent reports any; it lacks that of ``unpriced`` runs.
     """
 
     runs: int = 0
@@ -45,6 +46,7 @@ class Spent:
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float | None = None
+    unpriced: int = 0
 
     @property
     def tokens(self) -> int:
@@ -60,6 +62,7 @@ class Spent:
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             sum(costs) if costs else None,
+            self.unpriced + other.unpriced,
         )
 
 
@@ -101,6 +104,7 @@ class ReportedTask:
     title: str
     status: Status | None
     runs: tuple[ReportedRun, ...]
+    is_leaf: bool = True
 
     @cached_property
     def spent(self) -> Spent:
@@ -160,8 +164,13 @@ class Report:
 
     @property
     def done(self) -> tuple[ReportedTask, ...]:
-        """The tasks that are done."""
+        """The tasks that are done, and the parents."""
         return tuple(task for task in self.tasks if task.status is Status.DONE)
+
+    @property
+    def done_leaves(self) -> tuple[ReportedTask, ...]:
+        """The tasks that are done, without parents, on which nobody works."""
+        return tuple(task for task in self.done if task.is_leaf)
 
     @property
     def undone(self) -> tuple[ReportedTask, ...]:
@@ -176,13 +185,13 @@ class Report:
     @property
     def checks(self) -> Mapping[CheckOutcome, int]:
         """How many of the tasks that are done have which verdict of the user's check."""
-        found = [task.check for task in self.done]
+        found = [task.check for task in self.done_leaves]
         return {outcome: found.count(outcome) for outcome in CheckOutcome if outcome in found}
 
     @property
     def reviews(self) -> Mapping[str, int]:
         """How many of the tasks that are done have which verdict of their reviewers."""
-        found = [task.reviews for task in self.done if task.reviews is not None]
+        found = [task.reviews for task in self.done_leaves if task.reviews is not None]
         return {verdict: found.count(verdict) for verdict in sorted(set(found))}
 
 
@@ -273,6 +282,12 @@ def _moment(text: str | None) -> int:
         return 0
 
 
+def _is_unpriced(run: Run) -> bool:
+    """Whether an agent worked, and the record has no cost of that."""
+    has_begun = bool(run.provider) and run.own.terminal_reason not in _NOT_BEGUN
+    return has_begun and run.own.agent.cost_usd is None
+
+
 def _reported(run: Run, now: str) -> ReportedRun:
     usage = run.own.agent.usage
     spent = Spent(
@@ -282,6 +297,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         0 if usage is None else usage.output_tokens,
         0 if usage is None else usage.cached_tokens,
         run.own.agent.cost_usd,
+        int(_is_unpriced(run)),
     )
     return ReportedRun(
         run.id,
@@ -302,7 +318,9 @@ def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
     plan = state.plan
     for _, task in plan.walk():
         if task.id in reading.runs or _was_done_by_hand(state, task, reading):
-            yield ReportedTask(task.id, task.title, task.status, reading.sorted_runs(task.id))
+            yield ReportedTask(
+                task.id, task.title, task.status, reading.sorted_runs(task.id), is_leaf=task.is_leaf
+            )
     for task_id in sorted(reading.runs.keys() - plan.tasks.keys()):
         yield ReportedTask(task_id, "", None, reading.sorted_runs(task_id))
 
