@@ -44,6 +44,7 @@ def test_help_takes_a_command_and_lists_each_once(trial: Trial) -> None:
     assert listed == trial.expect(0, "-h")
     assert sorted(" ".join(_GROUPS.values()).split()) == sorted(COMMANDS)
     assert trial.expect(0, "help", "show") == trial.expect(0, "show", "-h")
+    assert trial.expect(0, "help", "help") == listed
     assert "No such command" in trial.expect(2, "help", "blub")
 
 

@@ -162,7 +162,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Import the command that is named; ``help COMMAND`` is its help."""
         if args[0] == "help":
-            if len(args) == 1:
+            if args[1:] in ([], ["help"]):
                 click.echo(ctx.get_help())
                 ctx.exit()
             args = [args[1], "--help"]
