@@ -90,8 +90,9 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    for title, tasks in (("depends on", view.deps), ("needed by", view.dependents)):
-        yield from render_section(title, render_table(map(_row, tasks), call.columns), are_styled=True)
+    deps = (_row(dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
+    for title, rows in (("depends on", deps), ("needed by", map(_row, view.dependents))):
+        yield from render_section(title, render_table(rows, call.columns), are_styled=True)
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
     yield from render_section("due", _due(view, call.columns_less(6)))
@@ -151,8 +152,9 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     yield "updated", format_moment(task.updated_at)
 
 
-def _row(task: Task) -> tuple[Cell | str, ...]:
-    return task.id, label_cell(task.status.value.upper()), clean_line(task.title)
+def _row(task: Task, reason: str | None = None) -> tuple[Cell | str, ...]:
+    because = f", because {clean_line(reason)}" if reason else ""
+    return task.id, label_cell(task.status.value.upper()), f"{clean_line(task.title)}{because}"
 
 
 def _readiness(view: TaskView) -> Iterator[str]:
@@ -180,6 +182,9 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history.latest) or 'no reason is recorded')}"
         yield f"    {task_command('retry', view.task.id)}"
+    elif view.stuck is not None:
+        yield view.stuck.words
+        yield f"    {view.stuck.command}"
 
 
 def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:

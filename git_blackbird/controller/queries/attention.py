@@ -117,7 +117,7 @@ def _groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             DueItem(
                 OtherKind.STUCK,
                 stuck.task,
-                f"{stuck.task.status.value.replace('_', ' ')}, but {stuck.why}",
+                stuck.words,
                 stuck.command,
             )
             for stuck in overview.stuck

@@ -332,7 +332,8 @@ class TaskView(NamedTuple):
     to land,
     ``unreadable`` what cannot be read of all that is recorded of it,
     ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back;
-    ``foreign_feedback`` is from elsewhere, for the session of a run from elsewhere.
+    ``foreign_feedback`` is from elsewhere, for the session of a run from elsewhere; ``stuck`` is why nothing
+    would get it on.
     """
 
     task: Task
@@ -349,6 +350,7 @@ class TaskView(NamedTuple):
     skipped: tuple[TaskId, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
     foreign_feedback: Feedback | None = None
+    stuck: StuckTask | None = None
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -364,6 +366,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
         foreign_feedback=workspace.foreign_feedback(view.history),
+        stuck=next((one for one in stuck_tasks(state) if one.task.id == task.id), None),
     )
 
 

@@ -132,6 +132,11 @@ class StuckTask(NamedTuple):
     command: str
     why: str
 
+    @property
+    def words(self) -> str:
+        """What the plan says of it, and why nothing will come of that."""
+        return f"{self.task.status.value.replace('_', ' ')}, but {self.why}"
+
 
 def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
     """Return tasks that would never continue: their records were deleted, or a person set their status."""
