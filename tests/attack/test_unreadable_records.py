@@ -100,7 +100,7 @@ def test_a_decision_elsewhere_is_named_beside_it(trial: Trial) -> None:
 def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     path = record(trial)
     output = trial.expect(0, "status")
-    assert f"  a  A: one of its records cannot be used\n      {way_out(path)}\n" in output
+    assert f"  a  A: one of its records cannot be used, unblocks 1 task\n      {way_out(path)}\n" in output
     assert "  c  waits for a\n" in output
     status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
     command, _, says = way_out(path).partition("    # ")
@@ -109,6 +109,7 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
         "task": "a",
         "path": str(path),
         "what": WHY,
+        "unblocks": 1,
         "command": command,
         "template": None,
         "help": says,

@@ -77,7 +77,8 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
 
 def _with_unblocks(overview: StatusReport, items: Iterable[DueItem]) -> Iterator[DueItem]:
     for item in items:
-        count = 0 if item.kind in _OF_ITSELF else overview.unblocked.get(item.task.id, 0)
+        is_answered = item.kind not in _OF_ITSELF | {OtherKind.UNDO}
+        count = overview.unblocked.get(item.task.id, 0) if is_answered else 0
         yield item._replace(unblocks=count)
 
 
