@@ -73,7 +73,9 @@ def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) ->
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
     for number, (what, task) in enumerate(foreseen.steps, start=1):
-        call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
+        named = " ".join(map(clean_line, filter(None, foreseen.agents.get(task.id, ()))))
+        by = f"  [{named}]" if named else ""
+        call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}{by}")
     if not (order or foreseen.changes or foreseen.requests):
         call.print("nothing would be started")
     if (line := brief_line(estimated)) is not None:

@@ -348,6 +348,13 @@ def _reviewed(foreseen: DryRun) -> list[TaskId]:
     return [task.id for task in foreseen.order if task.children]
 
 
+class AgentModelView(View):
+    """An agent and its model."""
+
+    agent: str = field("The agent.")
+    model: str | None = field("The model that it is told to use; null for its own choice, and in a session.")
+
+
 class DryRunOutput(DataOutput, schema_name="execute-dry-run"):
     """What an `execute` would do if every task succeeded and every review passed."""
 
@@ -358,6 +365,7 @@ class DryRunOutput(DataOutput, schema_name="execute-dry-run"):
     )
     would_start: tuple[TaskId, ...] = field("Tasks that would be started, in order.", using=_started)
     would_review: tuple[TaskId, ...] = field("Parents that would be reviewed.", using=_reviewed)
+    agents: Mapping[TaskId, AgentModelView] = field("Which agent each of these tasks gets.")
     would_review_changes: tuple[TaskId, ...] = field(
         "Tasks whose change would be reviewed.", "changes", each="id"
     )

@@ -1,7 +1,7 @@
 """Which agent runs, and with which settings."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from git_blackbird.agents.configuration import KEYS
@@ -79,15 +79,23 @@ def _config_for(workspace: Workspace, task: Task | None, name: str) -> Config:
 
 def tasks_of_agents(workspace: Workspace, plan: Plan, models: Collection[AgentModel]) -> frozenset[TaskId]:
     """Return the unfinished leaves that start with one of these agents and models."""
-    found: dict[tuple[str | None, str | None], bool] = {}
-    for leaf in plan.unfinished_leaves():
+    starts = starting_agents(workspace, plan.unfinished_leaves())
+    return frozenset(task_id for task_id, agent in starts.items() if agent in models)
+
+
+def starting_agents(workspace: Workspace, leaves: Iterable[Task]) -> Mapping[TaskId, AgentModel]:
+    """Return the agents that leaves start with, and their models, where there are such agents."""
+    known: dict[tuple[str | None, str | None], AgentModel | None] = {}
+    found: dict[TaskId, AgentModel] = {}
+    for leaf in leaves:
         named = leaf.agent, leaf.model
-        if named not in found:
-            try:
-                found[named] = model_of(agent_for(workspace, leaf)) in models
-            except RequestError:  # its start says so
-                found[named] = False
-    return frozenset(leaf.id for leaf in plan.unfinished_leaves() if found[leaf.agent, leaf.model])
+        if named not in known:
+            known[named] = None
+            with suppress(RequestError):  # its start says so
+                known[named] = model_of(agent_for(workspace, leaf))
+        if (agent := known[named]) is not None:
+            found[leaf.id] = agent
+    return found
 
 
 def model_of(agent: Agent) -> AgentModel:

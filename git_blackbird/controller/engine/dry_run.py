@@ -1,14 +1,14 @@
 """Forecast an execute in which every task succeeds and every review passes."""
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from git_blackbird.controller.change.stops import undeliverable_stop
 from git_blackbird.controller.change.work.questions import paused_stop
 from git_blackbird.controller.change.work.task_run import require_ready
-from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.agents import require_reviewers, starting_agents
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.model.base.ids import TaskId
@@ -22,6 +22,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
     unfinished,
 )
+from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
@@ -33,7 +34,8 @@ class DryRun(NamedTuple):
     """What would be started, in order, parents for their review; or how the call would stop at once.
 
     Before that, the agents of ``requests`` would get their change requests, and the changes of ``changes``
-    be reviewed. ``continued`` are the tasks in ``order`` whose interrupted run would be resumed.
+    be reviewed. ``continued`` are the tasks in ``order`` whose interrupted run would be resumed. ``agents``
+    are those that tasks would be started or resumed with, with their models.
     """
 
     order: tuple[Task, ...]
@@ -41,6 +43,7 @@ class DryRun(NamedTuple):
     changes: tuple[Task, ...] = ()
     requests: tuple[Task, ...] = ()
     continued: tuple[Task, ...] = ()
+    agents: Mapping[TaskId, AgentModel] = {}
 
     @property
     def resumed(self) -> tuple[Task, ...]:
@@ -97,7 +100,13 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         if call.covers(task.id) and not is_stopped(state, task):
             starts += 1
             order += [task, *_gated_parents(state, call, _finish(progress, task))]
-    return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued)
+    resumed_by = {
+        task.id: AgentModel(run.provider)
+        for task in (*requests, *continued)
+        if (run := state.latest(task.id)) is not None
+    }
+    agents = {**starting_agents(workspace, (task for task in order if task.is_leaf)), **resumed_by}
+    return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued, agents)
 
 
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
