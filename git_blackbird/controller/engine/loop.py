@@ -39,6 +39,7 @@ from git_blackbird.controller.engine.stops import (
     not_started_stop,
     notify_paused,
     notify_waiting,
+    notify_without_agent,
     parent_review_stop,
     unreadable_stop,
 )
@@ -240,7 +241,12 @@ class Loop:
         action, state = self._choose(state, self._call.scope)
         if isinstance(action, ParentReviewRequired | Idle) and (stops := self._call.charge_failures()):
             return next(filter(None, stops), None)
-        return await perform(self._call, action, state)
+        try:
+            return await perform(self._call, action, state)
+        except AgentUnavailableError:
+            if isinstance(action, StartTask):
+                notify_without_agent(self._workspace, self._call.ui, state, self._call.scope, action.task)
+            raise
 
     async def _scan(self, scope: CallScope) -> PlanState | None:
         work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))

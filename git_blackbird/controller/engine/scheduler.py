@@ -11,7 +11,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
-from git_blackbird.controller.engine.stops import joined_steps, not_started_stop
+from git_blackbird.controller.engine.stops import joined_steps, not_started_stop, without_agent_text
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
@@ -214,7 +214,7 @@ class Scheduler:
     async def _end(self, last: Idle | ParentReviewRequired | None, state: PlanState) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
         if self._unavailable and self._not_started:
-            inform(self._call.ui, f"without an agent: {', '.join(sorted(self._not_started))}")
+            inform(self._call.ui, without_agent_text(sorted(self._not_started)))
         if self._faults:
             raise next(iter(self._faults.values()))
         stops = [*self._stops, *self._unavailable.values()]

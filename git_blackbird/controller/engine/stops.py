@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.change.stops import NotAgreedError, refused_session_text
-from git_blackbird.controller.core.agents import continue_with_other_agent
+from git_blackbird.controller.core.agents import agent_name_for, continue_with_other_agent
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -25,7 +25,7 @@ from git_blackbird.model.rules.next_action import (
     CallScope,
     ParentReviewRequired,
 )
-from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
+from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below, ready_tasks
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -54,6 +54,17 @@ def notify_waiting(
                 warn(ui, stopped_text(task_id, (fault,)), task_id, fault.hint)
 
 
+def notify_without_agent(
+    workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, task: Task
+) -> None:
+    """Name the ready tasks that have the same missing agent as one, where they or others chose theirs."""
+    ready = (other for other in ready_tasks(state) if scope.covers(other.id))
+    agents = {other.id: agent_name_for(workspace, other) for other in ready}
+    missing = sorted(task_id for task_id, name in agents.items() if name == agents.get(task.id))
+    if task.agent is not None or len(missing) < len(agents):
+        inform(ui, without_agent_text(missing))
+
+
 def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
     """Return the stop for tasks that unusable records block; None if there are none."""
     stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
@@ -72,6 +83,11 @@ def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
     return Stop(reason, error.message, error.ways_out, is_choice=len(error.ways_out) > 1)
+
+
+def without_agent_text(task_ids: Iterable[TaskId]) -> str:
+    """Name the tasks that were not started since their agent cannot be."""
+    return f"without an agent: {', '.join(task_ids)}"
 
 
 def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:

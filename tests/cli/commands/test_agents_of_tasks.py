@@ -27,6 +27,15 @@ def test_all_tasks_without_an_agent_are_named(trial: Trial) -> None:
     assert trial.statuses() == {"a": "done", "b": "todo", "c": "todo"}
 
 
+def test_they_are_named_where_tasks_are_worked_on_one_after_the_other(trial: Trial) -> None:
+    said = trial.expect(8, "execute", "--no-input", "--no-stop")
+    assert "without an agent: b, c\n" in said
+    assert trial.statuses() == {"a": "done", "b": "todo", "c": "todo"}
+    put_plan(trial.repo, leaf("a"), leaf("b"))
+    trial.configure({"agent": "codex"})
+    assert "without an agent" not in trial.expect(8, "execute", "--no-input", "--no-stop")
+
+
 def test_validate_names_an_agent_that_is_not_known(repo: Path) -> None:
     put_plan(repo, replace(leaf("a"), agent="clod"))
     said = Trial(repo).expect(0, "validate")
