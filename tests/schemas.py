@@ -31,6 +31,7 @@ CALLS = {
     "config-set": "config KEY VALUE`, `config --unset KEY",
     "config-show": "config`, `config KEY",
     "execute-dry-run": "execute --dry-run",
+    "plan-export": "plan export",
     "review-change": "review show` of a leaf, `review show",
     "review-dismiss": "review dismiss",
     "review-parent": "review show` of a parent, `review show",

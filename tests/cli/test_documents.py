@@ -11,11 +11,11 @@ import pytest
 
 from git_blackbird import __version__
 from git_blackbird.agents.configuration import KEYS
-from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.change.stages import TABLE, Due
 from git_blackbird.model.config.keys import Key
 from git_blackbird.tui.keys import ACTIONS
+from tests.cli.syntax.names import NAMES, command_named
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()
@@ -35,9 +35,13 @@ def section(name: str) -> str:
 def man_commands() -> dict[str, str]:
     parts = re.split(r"^\.SS (.+)$", section("COMMANDS"), flags=re.MULTILINE)
     named = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return {
-        name.replace("\\-", "-").split()[0]: text for name, text in named.items() if name != "Common options"
-    }
+    return {_name_of(title): text for title, text in named.items() if title != "Common options"}
+
+
+def _name_of(title: str) -> str:
+    """The command in the title of its section, without its arguments."""
+    first, second, *_ = [*title.replace("\\-", "-").split(), ""]
+    return f"{first} {second}" if f"{first} {second}" in NAMES else first
 
 
 def tagged(text: str) -> list[str]:
@@ -51,22 +55,21 @@ def options_in_man(text: str) -> set[str]:
 
 
 def options_of(name: str) -> set[str]:
-    command = load_command(name)
-    assert command is not None
+    command = command_named(name)
     options = [one for one in command.params if isinstance(one, click.Option)]
     return {word for option in options for word in (*option.opts, *option.secondary_opts)} - COMMON
 
 
 def test_the_manual_has_every_command() -> None:
-    assert sorted(man_commands()) == sorted(COMMANDS)
+    assert sorted(man_commands()) == NAMES
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_manual_has_every_option(name: str) -> None:
     assert options_in_man(man_commands()[name]) == options_of(name)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_commands_has_every_command(name: str) -> None:
     assert f"| `git blackbird {name}" in (DOCS / "commands.md").read_text()
 
@@ -189,7 +192,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_options_in_the_documents_exist(name: str) -> None:
-    known = COMMON.union(OF_OTHER_PROGRAMS, *map(options_of, COMMANDS))
+    known = COMMON.union(OF_OTHER_PROGRAMS, *map(options_of, NAMES))
     assert set(re.findall(r"(?<![\w-])--[a-z][a-zA-Z-]+", (ROOT / name).read_text())) <= known
 
 

@@ -90,6 +90,13 @@ class EditOutput(DataOutput, schema_name="edit"):
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
+class ExportOutput(DataOutput, schema_name="plan-export"):
+    """The plan in another form."""
+
+    form: str = field("`page`, `markdown` or `json`.")
+    text: str = field("The whole text.")
+
+
 class RenameOutput(DataOutput, schema_name="rename"):
     """What `rename` renamed."""
 

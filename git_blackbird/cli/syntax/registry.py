@@ -55,11 +55,12 @@ class CommandSpec(click.Command):
         module, function = self.code.split(":")
         body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
         context = click.get_current_context()
+        name = context.command_path.removeprefix("git blackbird ")
         state: AppState = context.obj
         state.as_json = as_json
         if state.begin is not None:
             state.begin()
-        call = CommandContext(context.info_name or "", state.environment, as_json, no_input)
+        call = CommandContext(name, state.environment, as_json, no_input)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
@@ -113,6 +114,7 @@ COMMANDS = {
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
     "pick": ("plan:pick", "Find a task by typing, then run, show or edit it."),
+    "plan": ("plan_files:plan", "Export the plan."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("plan:report", "Report what was done, proven and spent, and what waits."),
@@ -136,7 +138,7 @@ COMMANDS = {
 
 _GROUPS = {
     "Every day": "add edit execute status decide resume show runs undo",
-    "Plan": "init validate deps move rename delete set-status",
+    "Plan": "init plan validate deps move rename delete set-status",
     "Run": "restart retry worktrees",
     "Decide": "review redo",
     "Look": "list pick report estimate tui",
@@ -145,11 +147,11 @@ _GROUPS = {
 }
 
 
-def load_command(name: str) -> CommandSpec:
-    """Import the syntax of a command."""
+def load_command(name: str) -> CommandSpec | click.Group:
+    """Import the syntax of a command, or of several below one word."""
     module, variable = COMMANDS[name][0].split(":")
     command = getattr(import_module(f"git_blackbird.cli.syntax.{module}"), variable)
-    if not isinstance(command, CommandSpec):
+    if not isinstance(command, CommandSpec | click.Group):
         raise TypeError(f"{variable} is no command")
     return command
 

@@ -278,7 +278,8 @@ def _task_lines(task: PageTask, *, is_parent: bool) -> Iterator[str]:
     if task.prompt and is_text:
         yield from ("", *_text_lines(task.prompt))
     if task.criteria:
-        yield from ("", *(f"- [ ] {_written(one)}" for one in task.criteria))
+        tick = "x" if task.fields.get("status") == "done" else " "
+        yield from ("", *(f"- [{tick}] {_written(one)}" for one in task.criteria))
 
 
 def _is_plain(text: str) -> bool:

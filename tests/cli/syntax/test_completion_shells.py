@@ -9,7 +9,7 @@ import click
 import pytest
 
 from git_blackbird.agents.configuration import KEYS
-from git_blackbird.cli.syntax.registry import COMMANDS, load_command
+from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import RunStatus
@@ -18,6 +18,7 @@ from tests.cli import shells
 from tests.cli.golden_harness import save
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.cli.shells import Shell, install_program
+from tests.cli.syntax.names import NAMES, command_named
 from tests.support import git, write
 
 Make = Callable[[Path, Path], Shell]
@@ -71,6 +72,7 @@ LINES = {
     "git blackbird exe": ["execute"],
     "git-blackbird exe": ["execute"],
     "git blackbird ": sorted(COMMANDS),
+    "git blackbird plan ex": ["export"],
     "git blackbird execute ": ["ready", "with a space"],
     "git blackbird execute --limit 3 re": ["ready"],
     "git blackbird decide ": ["paused", "pending"],
@@ -197,8 +199,8 @@ def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, inst
 
 
 def test_every_option_is_offered(planned: Path) -> None:
-    assert {name: words_offered(planned, name, "--") for name in COMMANDS} == {
-        name: long_options(name) for name in COMMANDS
+    assert {name: words_offered(planned, *name.split(), "--") for name in NAMES} == {
+        name: long_options(name) for name in NAMES
     }
 
 
@@ -222,8 +224,7 @@ def words_offered(repo: Path, *words: str) -> list[str]:
 
 
 def long_options(name: str) -> list[str]:
-    command = load_command(name)
-    assert command is not None
+    command = command_named(name)
     context = click.Context(command, help_option_names=["-h", "--help"])
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
     words = {word for option in options for word in (*option.opts, *option.secondary_opts)}

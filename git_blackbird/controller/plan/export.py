@@ -1,0 +1,27 @@
+"""The plan in the forms in which it leaves the program."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from git_blackbird.controller.plan.page import page_of
+from git_blackbird.messages.forms.checklist import render_checklist
+from git_blackbird.messages.forms.page import PageTask, render_page
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.plan.status import Status
+from git_blackbird.storage.plan_file import render_plan
+
+
+def export_plan(plan: Plan, form: str) -> str:
+    """Return the whole plan as a ``page``, as ``markdown`` or as ``json``."""
+    if form == "json":
+        return render_plan(plan).decode()
+    page = tuple(_with_statuses(plan, page_of(plan)))
+    return render_page(page) if form == "page" else render_checklist(page)
+
+
+def _with_statuses(plan: Plan, page: Sequence[PageTask]) -> Iterator[PageTask]:
+    for task in page:
+        status = plan.tasks[TaskId(task.fields["id"])].status
+        said = {} if status is Status.TODO else {"status": status.value}
+        yield replace(task, fields={**task.fields, **said})
