@@ -32,6 +32,7 @@ CALLS = {
     "config-show": "config`, `config KEY",
     "execute-dry-run": "execute --dry-run",
     "plan-export": "plan export",
+    "plan-import": "plan import",
     "review-change": "review show` of a leaf, `review show",
     "review-dismiss": "review dismiss",
     "review-parent": "review show` of a parent, `review show",

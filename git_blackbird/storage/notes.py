@@ -3,6 +3,7 @@
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
@@ -90,3 +91,20 @@ def drop_pending_approval(paths: Paths) -> None:
     note = paths.pending_approval
     for path in (note, *note.parent.glob(f"{note.name}.*.tmp")):
         path.unlink(missing_ok=True)
+
+
+class _Imports(Record):
+    """The pages that were imported last, by the names of their sources."""
+
+    sources: Mapping[str, str] | None = None
+
+
+def load_imports(paths: Paths) -> Mapping[str, str]:
+    """Return the pages that were imported last, by the names of their sources."""
+    return (load_note(_Imports, paths.imports) or _Imports()).sources or {}
+
+
+def save_import(paths: Paths, source: str, page: str) -> None:
+    """Save what was imported of a source."""
+    saved = _Imports(sources={**load_imports(paths), source: page})
+    write_private(paths.imports, dump_json(saved.to_json()))

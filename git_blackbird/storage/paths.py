@@ -65,6 +65,8 @@ class Paths:
         self.agreements = private / "agreements.json"
         # The verdicts of the user's check, by tree and command.
         self.checks = private / "checks.json"
+        # What was imported into the plan, by source.
+        self.imports = private / "imports.json"
         # There once people were told which ignored files worktrees of tasks do not have.
         self.missing_named = private / "missing-named"
         # Unfinished task forms, and texts for agents, one folder for each task.

@@ -135,7 +135,7 @@ def add(
     else:
         result = _add_page(call, source, None if parent is None else str(parent))
     call.lines(page_lines(result))
-    _warn_deadlock(call, result.deadlock)
+    warn_deadlock(call, result.deadlock)
     call.data("plan:AddOutput", result)
     return ExitCode.OK
 
@@ -232,7 +232,7 @@ def edit(
         )
     result = _edited(call, task_id, values)
     call.lines(page_lines(result) if result.is_changed else [f"{task_id or 'the plan'} is unchanged"])
-    _warn_deadlock(call, result.deadlock)
+    warn_deadlock(call, result.deadlock)
     call.data("plan:EditOutput", result)
     return ExitCode.OK
 
@@ -274,7 +274,8 @@ def _field_values(options: "Mapping[str, str | bool | tuple[str, ...] | None]") 
     return values
 
 
-def _warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) -> None:
+def warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) -> None:
+    """Warn of tasks that wait for one another."""
     if deadlock is not None:
         call.warn(deadlock_text(deadlock), DEADLOCK_HINT)
 
@@ -287,7 +288,7 @@ def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ..
         call.print(f"set {result.task_id} deps ({len(result.after.deps)})")
     else:
         call.lines(_deps_lines(result, deps))
-    _warn_deadlock(call, result.deadlock)
+    warn_deadlock(call, result.deadlock)
     call.data("plan:DepsOutput", result)
     return ExitCode.OK
 
@@ -324,7 +325,7 @@ def move(
         else move_beside(call.workspace, task_id, beside, is_before=before is not None)
     )
     call.lines(moved_task_lines(moved))
-    _warn_deadlock(call, moved.deadlock)
+    warn_deadlock(call, moved.deadlock)
     call.data("plan:MoveOutput", moved)
     return ExitCode.OK
 

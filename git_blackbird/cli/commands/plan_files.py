@@ -1,10 +1,16 @@
 """Commands that bring the plan into other forms."""
 
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.commands.plan import warn_deadlock
+from git_blackbird.cli.output import CommandContext, read_text
+from git_blackbird.controller.plan import imports
 from git_blackbird.controller.plan.export import export_plan
-from git_blackbird.errors import ExitCode
+from git_blackbird.controller.plan.outcomes import page_lines
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.forms.imports.read import BACKLOG, TaskFile, located, read_tasks
 
 
 def export(call: CommandContext, *, form: str) -> ExitCode:
@@ -20,3 +26,49 @@ def _print_whole(call: CommandContext, text: str) -> None:
         call.print(text.removesuffix("\n"))
     elif not call.as_json:
         call.write(text)
+
+
+def import_tasks(
+    call: CommandContext,
+    *,
+    files: tuple[str, ...],
+    form: str | None,
+    name: str | None,
+    prefix: str,
+    prefer: str | None,
+    dry_run: bool,
+) -> ExitCode:
+    workspace = call.workspace
+    places = list(_places(files))
+    form, source = read_tasks([TaskFile(place, read_text(place)) for place in places], form)
+    name = name or _source_name(places, form, workspace.paths.state_root)
+    request = imports.ImportRequest(name, prefix, prefer, form == "page", dry_run)
+    with located(files[0]):
+        result = imports.import_tasks(workspace, source, request)
+    would = "would: " if dry_run else ""
+    call.lines(f"{would}{line}" for line in page_lines(result.page))
+    if not result.page.is_changed:
+        call.print("the plan is unchanged")
+    call.lines(f"left out: {line}" for line in result.left_out)
+    warn_deadlock(call, result.page.deadlock)
+    call.data("plan:ImportOutput", result, form=form, source=name, is_dry_run=dry_run)
+    return ExitCode.OK
+
+
+def _places(files: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files, and those of folders."""
+    for file in files:
+        inner = sorted(map(str, Path(file).glob("*.md"))) if Path(file).is_dir() else [file]
+        if not inner:
+            raise UsageError(f"{file} has no file NAME.md")
+        yield from inner
+
+
+def _source_name(places: list[str], form: str, top: Path) -> str:
+    """Name a place in the worktree from its top, any other by itself: it may come from anywhere."""
+    if places == ["-"]:
+        return form
+    path = Path(places[0]).resolve()
+    # Of a task a file, it is the folder that has them all.
+    path = path.parent if form == BACKLOG else path
+    return str(path.relative_to(top)) if path.is_relative_to(top) else path.name

@@ -90,6 +90,19 @@ class EditOutput(DataOutput, schema_name="edit"):
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
+class ImportOutput(DataOutput, schema_name="plan-import"):
+    """What `plan import` made of the plan."""
+
+    form: str = field("What was read, as `--format` names it.")
+    source: str = field("The name under which it is remembered.")
+    is_dry_run: bool = field("Whether nothing was changed, only shown.")
+    added: tuple[TaskId, ...] = field("New tasks.", "page.added", each="id")
+    edited: tuple[EditedTask, ...] = field("The tasks of which fields changed.", "page", using=_edited)
+    moved: tuple[TaskId, ...] = field("Tasks that have another parent.", "page.moved")
+    left_out: tuple[str, ...] = field("What has no place here, or was kept as it is, in words.")
+    deadlock: tuple[TaskId, ...] = field(_DEADLOCK, "page", using=_deadlock)
+
+
 class ExportOutput(DataOutput, schema_name="plan-export"):
     """The plan in another form."""
 

@@ -18,7 +18,7 @@ _WORDS = {
     "ls tasks": ("list --all",),
     "tree": ("list --tree --all", "edit --plan"),
     "export": ("plan export",),
-    "import load": ("add -F FILE",),
+    "import load": ("plan import FILE",),
     "new create": ("add TITLE",),
     "doctor check verify lint": ("validate", "agent"),
     "done finish complete": ("set-status {task} done",),

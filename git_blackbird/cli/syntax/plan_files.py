@@ -1,8 +1,10 @@
 """Syntax of the commands that bring the plan into other forms."""
 
-from click import Choice, Group, Option
+from click import Argument, Choice, Group, Option
 
-from git_blackbird.cli.syntax.registry import CommandSpec
+from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
+
+FORMS = ("page", "spec-kit", "task-master", "beads", "github", "backlog", "checklist")
 
 export = CommandSpec(
     "export",
@@ -19,4 +21,26 @@ export = CommandSpec(
     ),
     short_help="Print the plan in another form.",
 )
-plan = Group("plan", help="Export the plan.", commands=[export])
+import_tasks = CommandSpec(
+    "import",
+    "plan_files:import_tasks",
+    """Take tasks of other programs into the plan, or bring them up to date.
+
+    FILE is a page, JSON as `add -F` takes it, tasks.md of spec-kit, tasks.json of Task Master, JSONL of
+    Beads, what `gh issue list --json number,title,body,labels,state` prints, task files of Backlog.md or
+    their folder, or a Markdown list; - is the input. Imported again, what changed there is changed in the
+    plan, and what you changed here is kept.
+    """,
+    Argument(["files"], metavar="FILE...", nargs=-1, required=True),
+    Option(["--format", "form"], type=Choice(FORMS), help="What it is, where that is not seen."),
+    Option(["--as", "name"], metavar="NAME", type=text, help="The source that it is; the file if not given."),
+    Option(["--prefix"], metavar="TEXT", type=text, default="", help="Begin the ids of its tasks with TEXT."),
+    Option(
+        ["--prefer"],
+        type=Choice(["plan", "source"]),
+        help="What counts where both changed, or where it is not known who did.",
+    ),
+    flag("Only show what would be changed.", "-n", "--dry-run"),
+    short_help="Take tasks of other programs into the plan.",
+)
+plan = Group("plan", help="Import and export tasks.", commands=[import_tasks, export])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from git_blackbird.controller.plan.page import page_of
 from git_blackbird.messages.forms.checklist import render_checklist
-from git_blackbird.messages.forms.page import PageTask, render_page
+from git_blackbird.messages.forms.page import EXPORTED, PageTask, render_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
@@ -17,7 +17,9 @@ def export_plan(plan: Plan, form: str) -> str:
     if form == "json":
         return render_plan(plan).decode()
     page = tuple(_with_statuses(plan, page_of(plan)))
-    return render_page(page) if form == "page" else render_checklist(page)
+    if form == "page":
+        return render_page(page, [f"{EXPORTED}: the line at the end says that nothing is cut off"])
+    return render_checklist(page)
 
 
 def _with_statuses(plan: Plan, page: Sequence[PageTask]) -> Iterator[PageTask]:

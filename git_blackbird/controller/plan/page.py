@@ -194,6 +194,13 @@ def edit_page(
         return _apply(workspace, transaction, reading, is_kept=True)
 
 
+def preview_edit(workspace: Workspace, base: Sequence[PageTask], page: Sequence[PageTask]) -> PageResult:
+    """Return what ``edit_page`` would do, and save nothing. Raises as that does."""
+    with workspace.transaction() as transaction:
+        reading = _Reading(transaction.state().plan, base, page, None)
+        return _apply(workspace, transaction, reading, is_kept=False)
+
+
 def _apply(
     workspace: Workspace, transaction: Transaction, reading: "_Reading", *, is_kept: bool
 ) -> PageResult:
@@ -224,10 +231,10 @@ class _Reading:
         self._faults: list[PageFault] = []
         base_ids = [TaskId(task.fields["id"]) for task in base]
         self._base = dict(zip(base_ids, base, strict=True))
-        self._base_parents = dict(zip(base_ids, _parents(base, base_ids, None), strict=True))
+        self._base_parents = dict(zip(base_ids, parents_in(base, base_ids, None), strict=True))
         self.ids = tuple(self._read_ids())
         self.removed = tuple(one for one in base_ids if one in plan.tasks and one not in self.ids)
-        self._parents = dict(zip(self.ids, _parents(page, self.ids, above), strict=True))
+        self._parents = dict(zip(self.ids, parents_in(page, self.ids, above), strict=True))
 
     def _read_ids(self) -> Iterator[TaskId]:
         taken = {fold_task_id(task_id) for task_id in self._plan.tasks}
@@ -376,9 +383,10 @@ class _Reading:
         return PageError([PageFault.of(error.message, *lines)])
 
 
-def _parents(
+def parents_in(
     page: Sequence[PageTask], ids: Sequence[TaskId], above: TaskId | None
 ) -> Iterator[TaskId | None]:
+    """Yield the parent of each task of a page, which is ``above`` for those at its top."""
     path: list[TaskId] = []
     for task, task_id in zip(page, ids, strict=True):
         del path[task.depth :]

@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields, parse_page
+from git_blackbird.model.base.timestamps import parse_timestamp
+
+M = TypeVar("M", bound=BaseModel)
 
 
-class _Task(BaseModel):
+class NaturalTask(BaseModel):
     """A task in JSON; all but the title may be missing."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, validate_by_name=True)
 
     id: str | None = None
     title: str
@@ -37,21 +40,35 @@ def read_page(text: str) -> tuple[PageTask, ...]:
     """Read a page, or a plan in JSON, as a page. Raises PageError with every error."""
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return parse_page(text)
-    try:
-        value = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise _error([f"not JSON: {error}"]) from error
     faults: list[str] = []
-    tasks = [task for where, item in _items(value) if (task := _task(where, item, faults)) is not None]
+    items = _items(load_json_text(text))
+    tasks = [task for where, item in items if (task := read_item(NaturalTask, where, item, faults))]
     if not tasks and not faults:
         faults.append("no tasks: a list of them, or an object with `items` or `tasks`, is expected")
-    page = tuple(_in_order(tasks, faults))
-    if faults:
-        raise _error(faults)
-    return page
+    return in_order(tasks, faults)
 
 
-def _error(faults: Sequence[str]) -> PageError:
+def load_json_text(text: str) -> Any:
+    """Parse JSON in which no key stands twice. Raises PageError, with the line where it ends to be JSON."""
+    try:
+        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        fault = PageFault.of(f"not JSON, or cut off: {error.msg}, column {error.colno}", error.lineno)
+        raise PageError([fault]) from error
+    except (ValueError, RecursionError) as error:
+        raise faults_error([f"not JSON: {error}"]) from error
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"a key stands twice in one object: {next(n for n in names if names.count(n) > 1)}")
+    return found
+
+
+def faults_error(faults: Sequence[str]) -> PageError:
+    """Return the error of faults that say themselves where they are."""
     return PageError([PageFault.of(fault) for fault in faults])
 
 
@@ -71,9 +88,10 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
         yield str(name or f"task {number + 1}"), item
 
 
-def _task(where: str, item: Any, faults: list[str]) -> _Task | None:
+def read_item(kind: type[M], where: str, item: Any, faults: list[str]) -> M | None:
+    """Read one value of JSON; None where it is wrong, which is added to ``faults``."""
     try:
-        return _Task.model_validate(item)
+        return kind.model_validate(item)
     except ValidationError as error:
         for details in error.errors():
             place = ".".join(map(str, details["loc"]))
@@ -82,10 +100,20 @@ def _task(where: str, item: Any, faults: list[str]) -> _Task | None:
         return None
 
 
-def _in_order(tasks: Sequence[_Task], faults: list[str]) -> Iterator[PageTask]:
-    """Yield the tasks below their parents, in the order of the file or of their parent's list."""
+def in_order(tasks: Sequence[NaturalTask], faults: list[str]) -> tuple[PageTask, ...]:
+    """Return the tasks below their parents, in the order of the file or of their parent's list.
+
+    Raises PageError with ``faults``, and with what is wrong in this.
+    """
+    page = tuple(_walk(tasks, faults))
+    if faults:
+        raise faults_error(faults)
+    return page
+
+
+def _walk(tasks: Sequence[NaturalTask], faults: list[str]) -> Iterator[PageTask]:
     above = {child: task.id for task in tasks for child in task.children}
-    below: dict[str | None, list[_Task]] = {}
+    below: dict[str | None, list[NaturalTask]] = {}
     ids = {task.id for task in tasks if task.id is not None}
     for task in tasks:
         parent = task.parent or above.get(task.id or "")
@@ -98,7 +126,7 @@ def _in_order(tasks: Sequence[_Task], faults: list[str]) -> Iterator[PageTask]:
         for child in task.children
         if child not in ids
     ]
-    pending = [(task, 0) for task in reversed(below.pop(None, []))]
+    pending = [(task, 0) for task in reversed(_by_creation(below.pop(None, [])))]
     while pending:
         task, depth = pending.pop()
         yield _page_task(task, depth)
@@ -111,7 +139,15 @@ def _in_order(tasks: Sequence[_Task], faults: list[str]) -> Iterator[PageTask]:
         faults.append(f"{', '.join(left)}: each is below another of them")
 
 
-def _page_task(task: _Task, depth: int) -> PageTask:
+def _by_creation(tasks: Sequence[NaturalTask]) -> Sequence[NaturalTask]:
+    """Order the tasks at the top as a plan does, where all say when they were created."""
+    try:
+        return sorted(tasks, key=lambda task: (parse_timestamp(task.created or ""), task.id or ""))
+    except ValueError:
+        return tasks
+
+
+def _page_task(task: NaturalTask, depth: int) -> PageTask:
     return PageTask(
         task.title,
         depth,

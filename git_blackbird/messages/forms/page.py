@@ -25,6 +25,8 @@ _MISPLACED = re.compile(
 )
 _END = re.compile(r"<!-- \d+ tasks? -->")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
+EXPORTED = "The plan, exported"
+"""How the first comment of a page begins that the program has written whole."""
 _NO_JSON = "what begins with a quote is a JSON text, and this is none"
 _FAULT_MARK = "<!-- ! "
 
@@ -97,7 +99,7 @@ def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
     end = next((place for place in range(len(lines) - 1, -1, -1) if _END.fullmatch(lines[place])), None)
     if end is not None:
         lines[end] = ""
-    elif is_whole:
+    elif is_whole or text.startswith(f"<!-- {EXPORTED}"):
         reader.faults.append(
             PageFault.of("the page is cut off: it lacks the line at its end, `<!-- N tasks -->`")
         )
@@ -346,6 +348,13 @@ def with_faults(text: str, faults: Sequence[PageFault]) -> str:
 def has_faults(text: str) -> bool:
     """Whether errors stand on top of a page."""
     return text.startswith(_FAULT_MARK)
+
+
+def has_page_signs(text: str) -> bool:
+    """Whether a text has what only pages have: fields directly below a heading, or the line at the end."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    has_fields = (_HEADING.fullmatch(one) and _FIELD.fullmatch(below) for one, below in pairwise(lines))
+    return any(has_fields) or any(map(_END.fullmatch, lines))
 
 
 def is_blank(text: str) -> bool:

@@ -267,7 +267,7 @@ def test_json_with_the_natural_fields_is_a_page(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "fault"),
     [
-        ("{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("{", "line 1: not JSON, or cut off: Expecting property name enclosed in double quotes, column 2"),
         ("{}", "no tasks: a list of them, or an object with `items` or `tasks`, is expected"),
         ("[5]", "task 1: an object is expected"),
         ('[{"id": "a"}]', "a: title: field required"),

@@ -1,0 +1,154 @@
+"""Read tasks of any form: which it is, is seen by its shape, or said."""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.forms.imports.backlog import is_backlog, read_backlog
+from git_blackbird.messages.forms.imports.beads import is_beads, load_lines, read_beads
+from git_blackbird.messages.forms.imports.checklist import ITEM, read_checklist
+from git_blackbird.messages.forms.imports.common import LeftOut, Source, source_of
+from git_blackbird.messages.forms.imports.github import is_github, read_github
+from git_blackbird.messages.forms.imports.speckit import TASK, read_spec_kit
+from git_blackbird.messages.forms.imports.taskmaster import is_task_master, read_task_master
+from git_blackbird.messages.forms.natural import load_json_text, read_page
+from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, has_page_signs
+from git_blackbird.model.base.ids import fold_task_id, full_ids, task_id_from
+
+_HEADING = re.compile(r"^##+ +\S", re.MULTILINE)
+_UNKNOWN = "it has no tasks in a form that is known"
+
+
+class TaskFile(NamedTuple):
+    """A text, and the name of the file that it is from."""
+
+    name: str
+    text: str
+
+
+def _page(text: str) -> Source:
+    page = read_page(text)
+    taken = {fold_task_id(task.fields["id"]) for task in page if "id" in task.fields}
+    named: dict[str, PageTask] = {}
+    for task in page:
+        task_id = task.fields.get("id") or task_id_from(task.title, taken)
+        if task_id in named:
+            raise PageError([PageFault.of(f"a second task {task_id}", task.line)])
+        taken.add(fold_task_id(task_id))
+        named[task_id] = replace(task, fields={**task.fields, "id": task_id})
+    return Source(tuple(_with_ids(task, named) for task in named.values()))
+
+
+def _with_ids(task: PageTask, page: Mapping[str, PageTask]) -> PageTask:
+    """Write ids where a page names tasks by their titles or the beginnings of ids."""
+
+    def full(name: str) -> str:
+        titled = [task_id for task_id, one in page.items() if one.title == name]
+        found = titled or full_ids(name, page)
+        return found[0] if name not in page and len(found) == 1 else name
+
+    after = None if task.after is None else tuple(map(full, task.after))
+    return replace(task, after=after, because={full(name): why for name, why in task.because.items()})
+
+
+def _beads(text: str) -> Source:
+    return read_beads(load_json_text(text) if text.lstrip().startswith("[") else load_lines(text))
+
+
+_READERS: Mapping[str, Callable[[str], Source]] = {
+    "page": _page,
+    "spec-kit": read_spec_kit,
+    "task-master": lambda text: read_task_master(load_json_text(text)),
+    "beads": _beads,
+    "github": lambda text: read_github(load_json_text(text)),
+    "checklist": read_checklist,
+}
+BACKLOG = "backlog"
+
+
+def read_tasks(files: Sequence[TaskFile], form: str | None) -> tuple[str, Source]:
+    """Read files of one form, which is found if it is not said; return its name and the tasks.
+
+    Raises RequestError, with file and line.
+    """
+    first = files[0]
+    with located(first.name):
+        form = form or _form_of(first.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if form == BACKLOG:
+        return form, _read_backlog(files)
+    if len(files) > 1:
+        raise RequestError(
+            f"{first.name} has all tasks of its kind: name one file", hint="nothing was changed"
+        )
+    with located(first.name):
+        source = _READERS[form](first.text)
+        if not source.tasks:
+            raise RequestError(_UNKNOWN, hint="nothing was changed; --format FORM says what it is")
+    return form, source
+
+
+def _read_backlog(files: Sequence[TaskFile]) -> Source:
+    left_out = LeftOut()
+    tasks = []
+    for file in files:
+        with located(file.name):
+            tasks.append(read_backlog(file.text.replace("\r\n", "\n"), left_out))
+    ids = {fold_task_id(task.id or ""): task.id for task in tasks}
+    above = (ids.get(fold_task_id(task.parent), task.parent) if task.parent else None for task in tasks)
+    nested = [task.model_copy(update={"parent": parent}) for task, parent in zip(tasks, above, strict=True)]
+    return source_of(nested, left_out)
+
+
+@contextlib.contextmanager
+def located(name: str) -> Iterator[None]:
+    """Put the name of a file before the errors in it."""
+    try:
+        yield
+    except RequestError as error:
+        lines = "\n".join(f"{name}: {line}" for line in error.message.splitlines())
+        raise RequestError(lines, hint=error.hint) from error
+
+
+def _form_of(text: str) -> str:
+    if text.lstrip().startswith(("{", "[")):
+        return _json_form(text)
+    lines = text.split("\n")
+    if is_backlog(text):
+        return BACKLOG
+    if has_page_signs(text):
+        return "page"
+    if any(map(TASK.fullmatch, lines)):
+        return "spec-kit"
+    has_items, has_headings = any(map(ITEM.fullmatch, lines)), _HEADING.search(text) is not None
+    if has_items and has_headings:
+        raise RequestError(
+            "its headings may be tasks with criteria, or its items tasks below headings",
+            hint="--format page or --format checklist says which",
+        )
+    if has_items or has_headings:
+        return "checklist" if has_items else "page"
+    raise RequestError(_UNKNOWN, hint="--format FORM says what it is")
+
+
+def _json_form(text: str) -> str:
+    try:
+        value = load_json_text(text)
+    except PageError:
+        if _is_beads_line(text.lstrip().partition("\n")[0]):
+            return "beads"
+        raise
+    shapes: Mapping[str, Callable[[Any], bool]] = {
+        "beads": lambda one: any(map(is_beads, one if isinstance(one, list) else [one])),
+        "github": is_github,
+        "task-master": is_task_master,
+    }
+    return next((form for form, fits in shapes.items() if value and fits(value)), "page")
+
+
+def _is_beads_line(line: str) -> bool:
+    with contextlib.suppress(PageError):
+        return is_beads(load_json_text(line))
+    return False

@@ -1,0 +1,208 @@
+"""Tasks of other programs are read whole, and what is cut off or wrong is an error with its file and line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.forms.imports.common import Source
+from git_blackbird.messages.forms.imports.read import TaskFile, read_tasks
+
+SAMPLES = Path(__file__).with_name("samples")
+FORMS = {
+    "tasks.md": "spec-kit",
+    "tasks.json": "task-master",
+    "issues.jsonl": "beads",
+    "issues.json": "github",
+    "backlog": "backlog",
+    "TODO.md": "checklist",
+}
+
+
+def files_of(name: str) -> list[TaskFile]:
+    path = SAMPLES / name
+    paths = sorted(path.glob("*.md")) if path.is_dir() else [path]
+    return [TaskFile(one.name, one.read_text()) for one in paths]
+
+
+def sample(name: str) -> Source:
+    form, source = read_tasks(files_of(name), None)
+    assert form == FORMS[name]
+    return source
+
+
+def shape(source: Source) -> list[str]:
+    """Each task by its id, below its parent, with what comes before it and whether it is over."""
+    return [
+        f"{'  ' * task.depth}{task.fields['id']}"
+        + (f" < {' '.join(task.after)}" if task.after else "")
+        + (f" ({task.fields['status']})" if "status" in task.fields else "")
+        for task in source.tasks
+    ]
+
+
+def faults(text: str, form: str | None = None) -> list[str]:
+    with pytest.raises(RequestError) as caught:
+        read_tasks([TaskFile("file", text)], form)
+    return caught.value.message.splitlines()
+
+
+def test_phases_of_spec_kit_are_barriers_and_p_stands_beside() -> None:
+    source = sample("tasks.md")
+    assert shape(source) == [
+        "phase-1",
+        "  T001 (done)",
+        "  T002 < T001 (done)",
+        "  T003 < T001",
+        "phase-2",
+        "  T004 < phase-1",
+        "  T005 < T004",
+        "  T006 < T004",
+        "  T007 < T005 T006",
+        "phase-3",
+        "  T008 < phase-2",
+        "  T009 < T008",
+        "  T010 < T009",
+    ]
+    named = {task.fields["id"]: task for task in source.tasks}
+    assert named["T009"].title == "Add `POST /lists/{id}/readers` in `lists/api.py`"
+    assert named["T009"].prompt.endswith("\nwith the limit of FR-007: at most 20 readers of a list")
+    assert named["phase-3"].fields["description"] == "**Goal**: Owners invite readers to a list"
+    assert source.left_out[-1] == 'the section "Dependencies & Execution Order"'
+
+
+def test_tags_and_subtasks_of_task_master() -> None:
+    source = sample("tasks.json")
+    assert shape(source) == [
+        "1 (done)",
+        "2",
+        "  2.1 < 1",
+        "  2.2 < 2.1 1 (skipped)",
+        "3 < 1 2.1",
+        "search",
+        "  search-1",
+        "  search-2 < search-1",
+    ]
+    first, store, *_ = source.tasks
+    assert first.prompt == "Use the standard library.\nReject entities."
+    assert first.criteria == ("Feeds of ten projects are read without an error.",)
+    assert (store.fields["description"], store.prompt) == ("Keep what was read.", "")
+    assert source.left_out == ("priority of 3 tasks", 'state "in-progress" of 1 task')
+
+
+def test_links_of_beads() -> None:
+    source = sample("issues.jsonl")
+    assert shape(source) == ["feed-a1b", "  feed-c2d (done)", "feed-e3f < feed-c2d"]
+    fetch = source.tasks[1]
+    assert fetch.prompt == "Ten seconds.\n\nUse a thread."
+    assert fetch.criteria == ("a slow server is given up", "the others are read")
+    assert "link discovered-from of 1 task" in source.left_out
+    assert "deletion of 1 task" in source.left_out
+
+
+def test_issues_of_github() -> None:
+    source = sample("issues.json")
+    assert shape(source) == ["gh-7 < gh-3", "gh-5 (skipped)", "gh-3 (done)"]
+    assert source.tasks[0].criteria == ("it shows the list", "on a tablet too")
+    assert "- [ ] no criterion" in source.tasks[2].prompt
+    assert source.left_out == ("dependency on #9, which is not in the list, of 1 task", "labels of 1 task")
+    page = [{"number": number, "title": "x", "state": "OPEN"} for number in range(30)]
+    _, full = read_tasks([TaskFile("i", json.dumps(page))], None)
+    assert full.left_out == ("what `gh issue list` does not print without --limit: more than 30 issues",)
+
+
+def test_files_of_backlog() -> None:
+    source = sample("backlog")
+    assert shape(source) == ["TASK-4 < TASK-5", "TASK-5 (done)", "  task-5.1"]
+    log, fetch, timeout = source.tasks
+    assert log.title == "Keep a log of what was fetched: when, and how long it took"
+    assert (fetch.title, timeout.title) == ("Fetch: it's over HTTP", 'Give up after "ten" seconds')
+    assert log.criteria == ("Each fetch is one line", "The log is never longer than 1 MB")
+
+
+def test_a_markdown_list() -> None:
+    source = sample("TODO.md")
+    assert shape(source) == [
+        "choose-a-name (done)",
+        "write-a-page",
+        "  about-us",
+        "  imprint",
+        "write-a-page-2",
+    ]
+    _, _, about, imprint, _ = source.tasks
+    assert about.prompt == "Two lines are enough."
+    assert imprint.criteria == ("with an address",)
+    text = "## Back\n- [ ] a\n## Notes\nnone\n## Front\n- [ ] a\n"
+    _, sections = read_tasks([TaskFile("t", text)], "checklist")
+    assert shape(sections) == ["back", "  a", "front", "  a-2"]
+    assert sections.left_out == ('the text of line 3, "Notes"',)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_is_cut_off_within_a_line_is_an_error(name: str) -> None:
+    first, *others = files_of(name)
+    places = range(1, len(first.text.rstrip()), 13)
+    for place in places:
+        if first.text[place - 1 : place + 1].count("\n"):
+            continue
+        cut = first.text[:place]
+        if name == "issues.jsonl" and cut.endswith("}") and _is_json(cut.splitlines()[-1]):
+            continue
+        with pytest.raises(RequestError) as caught:
+            read_tasks([TaskFile("cut", cut), *others], FORMS[name])
+        assert caught.value.message.startswith("cut: "), cut
+        assert caught.value.hint
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def test_errors_name_the_file_and_the_line() -> None:
+    assert faults('[{"number": 1, "title": "a"},\n {"number": 2, "tit') == [
+        "file: line 2: not JSON, or cut off: Unterminated string starting at, column 16"
+    ]
+    one = '{"id": "b-1", "title": "a", "issue_type": "task"}'
+    assert faults(f'{one}\n{{"id": "b-2", "ti')[0].startswith("file: line 2: not JSON, or cut off")
+    assert faults(f"{one}\n{one}") == ["file: b-1: a second task b-1"]
+    assert faults('[{"number": 1}]') == ["file: issue 1: title: field required"]
+    assert faults('{"tasks": [{"id": 1, "title": "a", "subtasks": [], "dependencies": [7]}]}') == [
+        "file: 1: it depends on 7, which is not in the source"
+    ]
+    assert faults('{"tasks": [], "tasks": []}') == ["file: not JSON: a key stands twice in one object: tasks"]
+    assert faults("- [ ] T001 a\n- [ ] T001 b\n- [ ] T002 c (depends on T009)\n") == [
+        "file: line 2: a second task T001",
+        "file: line 3: it depends on T009, which is not in the source",
+    ]
+    assert faults("- [ ] T001 a\n- [ ] b\n") == [
+        "file: line 2: a task begins with `- [ ] T001 `, and this is none"
+    ]
+    assert faults("- [ ] a\n- [ ]\n") == ["file: line 2: an item without a text: is the file cut off?"]
+    assert faults("- [ ] a\n```\n") == ["file: line 2: this fence is not closed"]
+    assert faults("- [ ] a\n- [ ] b c") == [
+        "file: line 2: the file is cut off here, or lacks the line break at its end: if it is whole, add that"
+    ]
+    assert faults("---\nid: a\ntitle: b\n---\n<!-- AC:BEGIN -->\n- [ ] #1 x\n") == [
+        "file: line 5: AC:BEGIN without its END: the file is cut off"
+    ]
+    assert faults("---\nid: a\ntitle: 'b\n---\n") == ["file: line 3: this quoted text does not end"]
+
+
+def test_what_a_file_is_is_said_where_it_is_not_seen() -> None:
+    assert faults("nothing here\n") == ["file: it has no tasks in a form that is known"]
+    assert faults("[]") == [
+        "file: no tasks: a list of them, or an object with `items` or `tasks`, is expected"
+    ]
+    both = "## a\n- [ ] b\n"
+    assert faults(both) == [
+        "file: its headings may be tasks with criteria, or its items tasks below headings"
+    ]
+    assert shape(read_tasks([TaskFile("f", both)], "page")[1]) == ["a"]
+    assert shape(read_tasks([TaskFile("f", both)], "checklist")[1]) == ["a", "  b"]
+    assert read_tasks([TaskFile("f", "## a\nafter: b\n- [ ] c\n## b\n")], None)[0] == "page"
+    assert read_tasks([TaskFile("f", '[{"title": "a"}]')], None)[0] == "page"
