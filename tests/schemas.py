@@ -33,6 +33,7 @@ CALLS = {
     "execute-dry-run": "execute --dry-run",
     "plan-export": "plan export",
     "plan-import": "plan import",
+    "plan-lint": "plan lint",
     "review-change": "review show` of a leaf, `review show",
     "review-dismiss": "review dismiss",
     "review-parent": "review show` of a parent, `review show",

@@ -1,7 +1,7 @@
 """Commands that make, check and change the plan."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,7 @@ from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.lint import LintFinding, Severity
 from git_blackbird.model.rules.plan_edits import agent_fault
 
 _OFFER = """\
@@ -79,9 +80,10 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
     return ExitCode.OK
 
 
-def validate(call: CommandContext) -> ExitCode:
+def validate(call: CommandContext, *, wants_lint: bool) -> ExitCode:
     workspace = call.workspace
     faults = plan_file_faults(workspace)
+    found = None
     if faults:
         call.print(f"invalid plan: {strip_controls(str(workspace.paths.plan))}")
         for fault in faults:
@@ -96,8 +98,24 @@ def validate(call: CommandContext) -> ExitCode:
             if agent_fault(task.agent) is not None:
                 call.warn(f"{task.id}: there is no agent {task.agent}", f"agents: {', '.join(AGENT_NAMES)}")
         call.print("OK")
-    call.data("plan:ValidateOutput", valid=not faults, faults=faults)
-    return ExitCode.UNUSABLE if faults else ExitCode.OK
+        found = _judged(call) if wants_lint else None
+    call.data("plan:ValidateOutput", valid=not faults, faults=faults, findings=found)
+    return ExitCode.UNUSABLE if faults else lint_exit_code(found or ())
+
+
+def _judged(call: CommandContext) -> tuple[LintFinding, ...]:
+    from git_blackbird.controller.plan.lint import judge_plan  # only --lint pays for it
+    from git_blackbird.messages.display.lint import lint_lines
+
+    found = judge_plan(call.workspace)
+    call.lines(lint_lines(found))
+    return found
+
+
+def lint_exit_code(findings: Sequence[LintFinding]) -> ExitCode:
+    """Return the exit code that says whether a finding is blocking."""
+    is_blocked = any(one.severity is Severity.BLOCKING for one in findings)
+    return ExitCode.FAILED if is_blocked else ExitCode.OK
 
 
 def _is_natural(workspace: Workspace) -> bool:

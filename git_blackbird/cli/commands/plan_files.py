@@ -4,13 +4,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from git_blackbird.cli.commands.plan import warn_deadlock
+from git_blackbird.cli.commands.plan import lint_exit_code, warn_deadlock
 from git_blackbird.cli.output import CommandContext, read_text
 from git_blackbird.controller.plan import imports
 from git_blackbird.controller.plan.export import export_plan
+from git_blackbird.controller.plan.lint import judge_plan
 from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.lint import lint_lines
 from git_blackbird.messages.forms.imports.read import BACKLOG, TaskFile, located, read_tasks
+from git_blackbird.model.rules.lint import RequirementSource
 
 
 def export(call: CommandContext, *, form: str) -> ExitCode:
@@ -53,6 +56,14 @@ def import_tasks(
     warn_deadlock(call, result.page.deadlock)
     call.data("plan:ImportOutput", result, form=form, source=name, is_dry_run=dry_run)
     return ExitCode.OK
+
+
+def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
+    required = [RequirementSource(source, read_text(source)) for source in sources]
+    found = judge_plan(call.workspace, required)
+    call.lines(lint_lines(found))
+    call.data("plan:LintOutput", findings=found)
+    return lint_exit_code(found)
 
 
 def _places(files: tuple[str, ...]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.lint import Severity
 from git_blackbird.model.run.parent_verdict import Feedback
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
@@ -52,11 +53,34 @@ class PlanFault(View):
     fix: str = field("How to correct it.")
 
 
+class LintFindingView(View):
+    """One doubt about the structure of a plan."""
+
+    severity: Severity = field("How bad it is.")
+    code: str = field("Which doubt it is.")
+    task_id: TaskId | None = field("The task; null for what is about the whole plan.")
+    field_name: str = field(
+        "The field of the task: `task`, `acceptanceCriteria` or `deps`.", "field", serialization_alias="field"
+    )
+    message: str = field("What is doubtful.")
+    suggestion: str = field("What to do about it.")
+    places: tuple[str, ...] = field("Where to look: JSON paths of the plan, or `FILE:LINE`.")
+
+
 class ValidateOutput(DataOutput, schema_name="validate"):
     """Whether the plan is valid."""
 
     valid: bool = field("Whether there is no fault.")
     faults: tuple[PlanFault, ...] = field("Every error in the file.")
+    findings: tuple[LintFindingView, ...] | None = field(
+        "What `--lint` found; null without it, or if the plan is invalid."
+    )
+
+
+class LintOutput(DataOutput, schema_name="plan-lint"):
+    """What `plan lint` found."""
+
+    findings: tuple[LintFindingView, ...] = field("The findings, by task, field, severity and code.")
 
 
 class AddOutput(DataOutput, schema_name="add"):
@@ -181,6 +205,7 @@ class PlannedTask(View):
     parent_id: TaskId | None = field("Its parent; null at the top of the plan.", "parent")
     child_ids: tuple[TaskId, ...] = field("Its children in their order.", "children")
     deps: tuple[TaskId, ...] = field("Tasks that must be done first.")
+    dep_rationale: Mapping[TaskId, str] = field("Why, by task, as far as reasons are given.")
     status: Status = field("Its status.")
     label: str = field("`READY`, `BLOCKED`, `TODO` (a parent), or the status in capitals.")
     created_at: str = field("When it was created.")

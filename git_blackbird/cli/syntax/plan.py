@@ -31,7 +31,12 @@ init = CommandSpec(
         help="Which statuses are written into the plan: all, or lasting: those of tasks that are over.",
     ),
 )
-validate = CommandSpec("validate", "plan:validate", "Check the plan file and report every error.")
+validate = CommandSpec(
+    "validate",
+    "plan:validate",
+    "Check the plan file and report every error.",
+    flag("Judge its structure as well, as `plan lint` does.", "--lint", "wants_lint"),
+)
 add = CommandSpec(
     "add",
     "plan:add",

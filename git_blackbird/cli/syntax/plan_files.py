@@ -43,4 +43,20 @@ import_tasks = CommandSpec(
     flag("Only show what would be changed.", "-n", "--dry-run"),
     short_help="Take tasks of other programs into the plan.",
 )
-plan = Group("plan", help="Import and export tasks.", commands=[import_tasks, export])
+lint = CommandSpec(
+    "lint",
+    "plan_files:lint",
+    """Judge the structure of the plan.
+
+    It names requirements that no task covers, tasks without criteria, criteria that nothing checks, tasks
+    that may change one file at the same time, and orders for which nothing speaks.
+    """,
+    Option(
+        ["--source", "sources"],
+        metavar="FILE",
+        multiple=True,
+        help="A text whose requirements, such as FR-001, tasks must name; repeatable.",
+    ),
+    short_help="Judge the structure of the plan.",
+)
+plan = Group("plan", help="Import, judge and export the plan.", commands=[import_tasks, lint, export])

@@ -174,6 +174,7 @@ class _Merge:
             if (
                 status in {"done", "skipped"}
                 and task_id in self._now
+                and self._plan.tasks[task_id].is_leaf
                 and not self._plan.tasks[task_id].is_over
             ):
                 command = task_command("set-status", task_id, f" {status}")

@@ -6,6 +6,7 @@ from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
+    dependency_text,
     format_cost,
     format_decision,
     format_moment,
@@ -57,8 +58,8 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     )
     yield from section("Prompt", paragraph(task.prompt))
     yield from section("Notes", paragraph(task.notes or ""))
-    yield from section("Depends on", _neighbours(view.deps))
-    yield from section("Needed by", _neighbours(view.dependents))
+    yield from section("Depends on", _neighbours(view.deps, task))
+    yield from section("Needed by", _neighbours(view.dependents, task))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from section("Sent with the next start", _messages(new))
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
@@ -98,8 +99,9 @@ def _readiness(view: TaskView) -> Iterator[StyledLine]:
     yield from _steps(view, *view.readiness.hints)
 
 
-def _neighbours(tasks: tuple[Task, ...]) -> Iterator[StyledLine]:
-    yield from bulleted(f"{task.id}  {task.status}  {task.title}" for task in tasks[:_MAX_NEIGHBOURS])
+def _neighbours(tasks: tuple[Task, ...], subject: Task) -> Iterator[StyledLine]:
+    shown = tasks[:_MAX_NEIGHBOURS]
+    yield from bulleted(f"{task.id}  {task.status}  {dependency_text(subject, task)}" for task in shown)
     if len(tasks) > _MAX_NEIGHBOURS:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 

@@ -72,7 +72,7 @@ LINES = {
     "git blackbird exe": ["execute"],
     "git-blackbird exe": ["execute"],
     "git blackbird ": sorted(COMMANDS),
-    "git blackbird plan ": ["export", "import"],
+    "git blackbird plan ": ["export", "import", "lint"],
     "git blackbird execute ": ["ready", "with a space"],
     "git blackbird execute --limit 3 re": ["ready"],
     "git blackbird decide ": ["paused", "pending"],
