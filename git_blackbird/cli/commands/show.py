@@ -20,7 +20,6 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
     agent_words,
     check_lines,
-    dependency_text,
     format_moment,
     landing_text,
     message_lines,
@@ -91,7 +90,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    deps = ((*_row(dep)[:-1], dependency_text(task, dep)) for dep in view.deps)
+    deps = (_row(dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
     for title, rows in (("depends on", deps), ("needed by", map(_row, view.dependents))):
         yield from render_section(title, render_table(rows, call.columns), are_styled=True)
     if not task.is_over:

@@ -56,12 +56,6 @@ def unblocks_text(count: int) -> str:
     return f", unblocks {counted(count, 'task')}" if count else ""
 
 
-def dependency_text(task: Task, dep: Task) -> str:
-    """Return the title of a dependency, and the reason for it that the task gives."""
-    why = task.dep_rationale.get(dep.id)
-    return clean_line(dep.title if not why else f"{dep.title} (because {why})", 400)
-
-
 def render_totals(summary: Summary) -> str:
     """Count the files and lines of a change."""
     totals = summary.totals

@@ -1,12 +1,11 @@
 """The details of one task: what waits for a person, why it is or is not ready, its texts and runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
-    dependency_text,
     format_cost,
     format_decision,
     format_moment,
@@ -16,6 +15,7 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
@@ -58,8 +58,8 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     )
     yield from section("Prompt", paragraph(task.prompt))
     yield from section("Notes", paragraph(task.notes or ""))
-    yield from section("Depends on", _neighbours(view.deps, task))
-    yield from section("Needed by", _neighbours(view.dependents, task))
+    yield from section("Depends on", _neighbours(view.deps, task.dep_rationale))
+    yield from section("Needed by", _neighbours(view.dependents, {}))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from section("Sent with the next start", _messages(new))
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
@@ -99,9 +99,10 @@ def _readiness(view: TaskView) -> Iterator[StyledLine]:
     yield from _steps(view, *view.readiness.hints)
 
 
-def _neighbours(tasks: tuple[Task, ...], subject: Task) -> Iterator[StyledLine]:
-    shown = tasks[:_MAX_NEIGHBOURS]
-    yield from bulleted(f"{task.id}  {task.status}  {dependency_text(subject, task)}" for task in shown)
+def _neighbours(tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]) -> Iterator[StyledLine]:
+    for task in tasks[:_MAX_NEIGHBOURS]:
+        because = f", because {reasons[task.id]}" if task.id in reasons else ""
+        yield from bulleted([f"{task.id}  {task.status}  {task.title}{because}"])
     if len(tasks) > _MAX_NEIGHBOURS:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 
