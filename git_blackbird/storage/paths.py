@@ -67,6 +67,8 @@ class Paths:
         self.checks = private / "checks.json"
         # What was imported into the plan, by source.
         self.imports = private / "imports.json"
+        # What `graph --open` shows.
+        self.picture = private / "plan.svg"
         # There once people were told which ignored files worktrees of tasks do not have.
         self.missing_named = private / "missing-named"
         # Unfinished task forms, and texts for agents, one folder for each task.

@@ -1,18 +1,21 @@
 """Commands that bring the plan into other forms."""
 
 import sys
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.cli.commands.plan import lint_exit_code, warn_deadlock
 from git_blackbird.cli.output import CommandContext, read_text
+from git_blackbird.cli.render.graph import render_graph
 from git_blackbird.controller.plan import imports
-from git_blackbird.controller.plan.export import export_plan
+from git_blackbird.controller.plan.export import export_plan, save_picture
 from git_blackbird.controller.plan.lint import judge_plan
 from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.lint import lint_lines
 from git_blackbird.messages.forms.imports.read import BACKLOG, TaskFile, located, read_tasks
+from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.rules.lint import RequirementSource
 
 
@@ -55,6 +58,21 @@ def import_tasks(
     call.lines(f"left out: {line}" for line in result.left_out)
     warn_deadlock(call, result.page.deadlock)
     call.data("plan:ImportOutput", result, form=form, source=name, is_dry_run=dry_run)
+    return ExitCode.OK
+
+
+def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
+    if opens and form not in {None, "svg"}:
+        raise UsageError(f"--open shows an SVG, and --format asks for {form}")
+    workspace = call.workspace
+    form = "svg" if opens else form or "mermaid"
+    text = render_graph(workspace.plan_state().plan, form)
+    place = save_picture(workspace, text) if opens else None
+    if place is None:
+        _print_whole(call, text)
+    elif not (call.can_confirm(sys.stdout) and webbrowser.open(place.as_uri())):
+        call.print(strip_controls(str(place)))
+    call.data("plan:GraphOutput", form=form, text=text, place=place)
     return ExitCode.OK
 
 

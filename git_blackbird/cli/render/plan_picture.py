@@ -12,7 +12,7 @@ from git_blackbird.model.plan.status import Status
 
 MOST_TASKS = 200
 _ROWS = 14
-_WIDTH, _HEIGHT = 190.0, 38.0
+_WIDTH, _HEIGHT = 190.0, 52.0
 _ACROSS, _DOWN = 56.0, 12.0
 # Between the columns of one layer.
 _NARROW = 14.0
@@ -98,6 +98,7 @@ def _node(task: Task, place: _Point) -> Iterator[str]:
     yield box(place.x, place.y, 5, _HEIGHT, f"bar {kind}")
     yield label(place.x + 12, place.y + 16, fitted(task.id, _COLUMNS - 3), "name")
     yield label(place.x + 12, place.y + 31, fitted(task.title, _COLUMNS), "small")
+    yield label(place.x + 12, place.y + 45, task.status.value.replace("_", " "), f"small {kind}")
     if sign := _SIGNS.get(task.status):
         yield label(place.x + _WIDTH - 16, place.y + 16, sign, f"sign {kind}")
     yield "</g>"

@@ -18,7 +18,16 @@ from git_blackbird.cli.render.report import (
     title_text,
     total_text,
 )
-from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
+from git_blackbird.cli.render.svg import (
+    PICTURE_STYLE,
+    STATUS_CLASSES,
+    box,
+    escape,
+    fitted,
+    label,
+    picture,
+    scrolling,
+)
 from git_blackbird.cli.render.timeline import draw_timeline
 from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
 from git_blackbird.controller.queries.attention import counts_text
@@ -36,11 +45,6 @@ _BAR_COLUMNS = 26
 _BAR_LEFT, _BAR_WIDTH, _BAR_ROW = 190.0, 560.0, 24.0
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
-:root { color-scheme: light dark; --bg: #ffffff; --fg: #1f2328; --dim: #59636e; --line: #d1d9e0;
-  --card: #f6f8fa; --done: #1a7f37; --run: #0969da; --wait: #9a6700; --fail: #cf222e; --todo: #818b98; }
-@media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --dim: #9198a1;
-  --line: #3d444d; --card: #161b22; --done: #3fb950; --run: #58a6ff; --wait: #d29922; --fail: #f85149;
-  --todo: #757d88; } }
 body { background: var(--bg); color: var(--fg); font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto;
   max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
@@ -56,17 +60,6 @@ code { background: var(--card); border: 1px solid var(--line); border-radius: 4p
   padding: .05rem .35rem; }
 .due { list-style: none; padding: 0; } .due li { border-left: 4px solid var(--wait); margin: .6rem 0;
   overflow-wrap: anywhere; padding-left: .8rem; }
-svg { display: block; font: 12px system-ui, sans-serif; } svg text { fill: var(--fg); }
-svg .small { fill: var(--dim); font-size: 11px; } svg .name { font-weight: 600; }
-svg .sign { font-weight: 700; }
-svg .edge, svg .axis, svg .row, svg .pause { fill: none; stroke: var(--todo); stroke-width: 1.2; }
-svg .edge { opacity: .75; } svg .row { stroke: var(--line); } svg .pause { stroke-dasharray: 3 3; }
-svg .node { fill: var(--card); stroke: var(--line); } svg .node.parent { stroke-dasharray: 4 2; }
-svg .node.wait { stroke: var(--wait); } svg .node.fail { stroke: var(--fail); }
-svg .node.run { stroke: var(--run); } svg .node.skip { opacity: .6; }
-svg .bar.done, svg text.done { fill: var(--done); } svg .bar.run, svg text.run { fill: var(--run); }
-svg .bar.wait, svg text.wait { fill: var(--wait); } svg .bar.fail, svg text.fail { fill: var(--fail); }
-svg .bar.todo, svg .bar.skip, svg text.skip { fill: var(--todo); } svg .bar.review { opacity: .45; }
 """
 
 
@@ -86,7 +79,7 @@ def render_page(report: Report) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{title}</title>\n<style>{PICTURE_STYLE}{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -201,7 +194,7 @@ def _bars(bars: Sequence[_Bar], name: str) -> Iterator[str]:
         parts.append(label(4, y + 16, bar.name, "small"))
         parts.append(box(_BAR_LEFT, y + 4, width, _BAR_ROW - 8, f"bar {bar.kind}"))
         parts.append(label(_BAR_LEFT + width + 8, y + 16, html.escape(spent_text(bar.spent))))
-    yield picture(_BAR_LEFT + _BAR_WIDTH + 260, len(ranked) * _BAR_ROW, name, parts)
+    yield scrolling(picture(_BAR_LEFT + _BAR_WIDTH + 260, len(ranked) * _BAR_ROW, name, parts))
     more = f" The {len(ranked)} longest of {len(bars)}." if len(bars) > len(ranked) else ""
     yield f'<p class="remark">Bars show {what}.{more}</p>'
 
@@ -216,7 +209,7 @@ def _measure(bars: Sequence[_Bar]) -> tuple[Callable[[Spent], float], str]:
 
 def _timeline(report: Report) -> Iterator[str]:
     if drawn := draw_timeline(report.tasks):
-        yield drawn
+        yield scrolling(drawn)
         yield f'<p class="remark">{remark_on_timeline(report.tasks)}</p>'
 
 
@@ -224,5 +217,5 @@ def _plan(report: Report) -> Iterator[str]:
     if report.plan.tasks:
         first = (task.id for task in (*report.undone, *report.done))
         graph = layered_graph(report.plan, first, MOST_TASKS)
-        yield draw_plan(report.plan, graph)
+        yield scrolling(draw_plan(report.plan, graph))
         yield f'<p class="remark">{remark_on_plan(graph)}</p>'

@@ -134,6 +134,14 @@ class ExportOutput(DataOutput, schema_name="plan-export"):
     text: str = field("The whole text.")
 
 
+class GraphOutput(DataOutput, schema_name="graph"):
+    """The plan as a picture."""
+
+    form: str = field("`mermaid`, `dot` or `svg`.")
+    text: str = field("The whole picture.")
+    place: PathText | None = field("The file that `--open` shows; null without it.")
+
+
 class RenameOutput(DataOutput, schema_name="rename"):
     """What `rename` renamed."""
 

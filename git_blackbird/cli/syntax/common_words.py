@@ -16,6 +16,7 @@ _WORDS = {
     "stop pause cancel kill": ("status",),
     "rm remove del": ("delete {task} --dry-run",),
     "ls tasks": ("list --all",),
+    "dag mermaid dot svg": ("graph",),
     "tree": ("list --tree --all", "edit --plan"),
     "export": ("plan export",),
     "import load": ("plan import FILE",),

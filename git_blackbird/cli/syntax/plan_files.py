@@ -60,3 +60,16 @@ lint = CommandSpec(
     short_help="Judge the structure of the plan.",
 )
 plan = Group("plan", help="Import, judge and export the plan.", commands=[import_tasks, lint, export])
+graph = CommandSpec(
+    "graph",
+    "plan_files:graph",
+    """Print a picture of what comes before what in the plan, with the states of tasks.
+
+    mermaid is drawn by viewers of Markdown, dot by Graphviz, svg by browsers. --open makes an SVG and opens
+    it in the browser; without a terminal, it prints where that is.
+    """,
+    Option(
+        ["--format", "form"], type=Choice(["mermaid", "dot", "svg"]), help="The form; mermaid if not given."
+    ),
+    flag("Open the picture in the browser.", "--open", "opens"),
+)

@@ -109,6 +109,7 @@ COMMANDS = {
     "edit": ("plan:edit", "Edit a task or the plan, with options or as a page."),
     "estimate": ("plan:estimate", "Estimate the time and cost of what is left."),
     "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
+    "graph": ("plan_files:graph", "Print or open a picture of the plan."),
     "hooks": ("setup:hooks", "Install, remove or show the post-commit hook."),
     "init": ("plan:init", "Create an empty plan."),
     "list": ("plan:list_tasks", "List tasks."),
@@ -141,7 +142,7 @@ _GROUPS = {
     "Plan": "init plan validate deps move rename delete set-status",
     "Run": "restart retry worktrees",
     "Decide": "review redo",
-    "Look": "list pick report estimate tui",
+    "Look": "list graph report tui",
     "Set up": "agent config hooks demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }

@@ -1,0 +1,67 @@
+"""The plan as a picture in forms of other programs: Mermaid, DOT, and SVG as a file."""
+
+from collections.abc import Iterator
+
+from git_blackbird.cli.render.plan_picture import draw_plan
+from git_blackbird.cli.render.svg import STATUS_CLASSES, STATUS_COLORS, standalone
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.plan.layers import LayeredGraph, layered_graph
+from git_blackbird.model.plan.plan import Plan, Task
+
+
+def render_graph(plan: Plan, form: str) -> str:
+    """Write every task, and the edges that no others imply, as ``mermaid``, ``dot`` or ``svg``."""
+    graph = layered_graph(plan, (), len(plan.tasks))
+    if form == "svg":
+        return standalone(draw_plan(plan, graph))
+    lines = _mermaid(plan, graph) if form == "mermaid" else _dot(plan, graph)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _names(graph: LayeredGraph) -> dict[TaskId, str]:
+    """Name tasks by numbers: ids may be words of the form, or have any character."""
+    tasks = (task_id for layer in graph.layers for task_id in layer)
+    return {task_id: f"t{number}" for number, task_id in enumerate(tasks, start=1)}
+
+
+def _state(task: Task) -> str:
+    return task.status.value.replace("_", " ")
+
+
+def _mermaid(plan: Plan, graph: LayeredGraph) -> Iterator[str]:
+    names = _names(graph)
+    yield "flowchart LR"
+    for task_id, name in names.items():
+        task = plan.tasks[task_id]
+        said = "<br>".join(map(_mermaid_text, (task_id, task.title, _state(task))))
+        yield f'  {name}["{said}"]:::{STATUS_CLASSES[task.status]}'
+    yield from (f"  {names[first]} --> {names[then]}" for first, then in graph.edges)
+    for kind in sorted(set(STATUS_CLASSES.values())):
+        color, _ = STATUS_COLORS.get(kind, STATUS_COLORS["todo"])
+        yield f"  classDef {kind} stroke:{color},stroke-width:2px"
+
+
+def _mermaid_text(text: str) -> str:
+    """Return a text in which each character that Mermaid or Markdown could act on is its number."""
+    return "".join(
+        char if char.isalnum() or char in " -.,:/" else f"#{ord(char)};" for char in clean_line(text)
+    )
+
+
+def _dot(plan: Plan, graph: LayeredGraph) -> Iterator[str]:
+    names = _names(graph)
+    yield "digraph plan {"
+    yield "  rankdir=LR;"
+    yield '  node [shape=box, style=rounded, fontname="sans-serif"];'
+    for task_id, name in names.items():
+        task = plan.tasks[task_id]
+        color, _ = STATUS_COLORS.get(STATUS_CLASSES[task.status], STATUS_COLORS["todo"])
+        said = "\\n".join(map(_dot_text, (task_id, task.title, _state(task))))
+        yield f'  {name} [label="{said}", color="{color}"];'
+    yield from (f"  {names[first]} -> {names[then]};" for first, then in graph.edges)
+    yield "}"
+
+
+def _dot_text(text: str) -> str:
+    return clean_line(text).replace("\\", "\\\\").replace('"', '\\"')
