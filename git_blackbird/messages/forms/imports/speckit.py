@@ -1,98 +1,139 @@
 """``tasks.md`` of spec-kit: phases one after the other, in each its tasks, ``[P]`` side by side."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from git_blackbird.messages.forms.imports.common import Source, finished, require_end, titled
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
 
 TASK = re.compile(r"\s*[-*] \[([ xX])\] \**(T\d+[a-z]?)\**:? *(.*)")
-_BROKEN = re.compile(r"\s*[-*] \[.*")
-_PHASE = re.compile(r"## +(Phase\b.*\S)", re.IGNORECASE)
-_SECTION = re.compile(r"##? +(.*\S)")
+_BROKEN = re.compile(r"\s*[-*] \[[ xX]?(?:\].*)?")
+_HEADING = re.compile(r"(#{1,6}) +(.*\S)")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
 _TAG = re.compile(r"\[([^\]]*)\] *")
-_AFTER = re.compile(
-    r"\(?\b(?:depends on|requires|after)\b:? *(T\d+[a-z]?(?:(?:,| and|, and)? *T\d+[a-z]?)*)\)?",
-    re.IGNORECASE,
-)
+_NAME = r"T\d+[a-z]?"
+_AFTER = re.compile(rf"(?i)\b(?:depends on|requires|after)\b:? *({_NAME}(?:(?:,| and|, and)? *{_NAME})*)")
 _RANGE = re.compile(r"(T)(\d+) *(?:-|\N{EN DASH}|to) *T(\d+)")
 
 
+@dataclass
+class _Phase:
+    """A section: its heading, what it says, and once it has a task, its place among the tasks.
+
+    ``last`` is its last task without ``[P]``, ``beside`` are those with it since.
+    """
+
+    title: str
+    line: int
+    said: list[str] = field(default_factory=list)
+    broken: int | None = None
+    place: int | None = None
+    names: set[str] = field(default_factory=set)
+    last: str | None = None
+    beside: list[str] = field(default_factory=list)
+
+
 class _Reader:
-    """Reads line by line; a phase is the parent of its tasks."""
+    """Reads line by line; a section with tasks is a phase, the parent of its tasks."""
 
     def __init__(self) -> None:
         self.tasks: list[PageTask] = []
         self.left_out: list[str] = []
-        self._phases: list[str] = []
-        # The tasks of this phase.
-        self._phase: set[str] = set()
-        # The last task without [P] in this phase, and those with it since.
-        self._last: str | None = None
-        self._beside: list[str] = []
-        self._is_phase = True
-        self._is_open = False
+        self._phase: _Phase | None = None
+        self._before: str | None = None
+        self._fence: int | None = None
+        self._is_in_task = False
 
     def read(self, number: int, line: str) -> None:
-        """Take one line."""
+        """Take one line. Raises PageError."""
+        if _FENCE.match(line):
+            self._fence = number if self._fence is None else None
+        elif self._fence is None:
+            self._take(number, line)
+
+    def _take(self, number: int, line: str) -> None:
+        is_in_task, self._is_in_task = self._is_in_task, False
         if found := TASK.fullmatch(line):
             if not found[3].strip():
-                raise PageError([PageFault.of(f"{found[2]} has no text: the file is cut off here", number)])
+                raise PageError([PageFault.of(f"{found[2]} has no text: is the file cut off?", number)])
             self._add(number, found[2], found[3], is_done=found[1] != " ")
-        elif _BROKEN.fullmatch(line) and not re.match(r"\s*[-*] \[[^\]]*\]\(", line):
-            raise PageError([PageFault.of("a task begins with `- [ ] T001 `, and this is none", number)])
-        elif found := _PHASE.fullmatch(line):
-            self._begin(number, found[1])
-        elif found := _SECTION.fullmatch(line):
-            self._is_phase = self._is_open = False
-            self.left_out += [f'the section "{found[1]}"'] if line.startswith("## ") else []
-        elif self._is_open and line.startswith(" ") and line.strip():
-            task = self.tasks[-1]
+        elif _BROKEN.fullmatch(line):
+            self._refuse(number)
+        elif found := _HEADING.fullmatch(line):
+            if len(found[1]) <= 2:  # what is deeper is inside of a phase
+                self.end_phase()
+                self._phase = _Phase(found[2], number) if len(found[1]) > 1 else None
+        elif is_in_task and line.startswith(" ") and line.strip():
+            task, self._is_in_task = self.tasks[-1], True
             self.tasks[-1] = replace(task, prompt=f"{task.prompt or task.title}\n{line.strip()}")
-        else:
-            self._is_open = False
-            self._describe(line)
+        elif self._phase is not None and line.strip() not in {"", "---"}:
+            self._phase.said.append(line.rstrip())
 
-    def _begin(self, number: int, title: str) -> None:
-        name = re.sub(r"[^\w.]+", "-", title.partition(":")[0].strip().casefold()).strip("-")
-        self.tasks.append(PageTask(title, 0, given_fields(id=name), line=number))
-        self._phases.append(name)
-        self._last, self._beside, self._is_phase, self._is_open = None, [], True, False
-        self._phase = set()
+    def _refuse(self, number: int) -> None:
+        """Refuse an item that is no task, once it is known that it is among tasks."""
+        phase = self._phase
+        if phase is not None and phase.broken is None:
+            phase.broken = number
+        if phase is None or phase.names:
+            raise _not_a_task(number)
 
     def _add(self, number: int, name: str, text: str, *, is_done: bool) -> None:
+        phase = self._begun()
         tags = []
         while tag := _TAG.match(text):
             tags.append(tag[1])
             text = text[tag.end() :]
-        named = [
-            one for found in _AFTER.finditer(_spelled(text)) for one in re.findall(r"T\d+[a-z]?", found[1])
-        ]
         is_free = "P" in tags
-        order = [self._last] if is_free or not self._beside else self._beside
-        # What comes after a task of its phase comes after the phase before as well.
-        is_first = self._phase.isdisjoint(named) if named else order == [None]
-        before = self._phases[-2:-1] if is_first else []
-        title, prompt = titled(text)
-        fields = given_fields(id=name, status="done" if is_done else None)
         stories = ", ".join(tag for tag in tags if tag != "P")
-        fields |= {"description": stories} if stories else {}
-        after = (*before, *(named or [one for one in order if one is not None]))
-        depth = 1 if self._phases else 0
+        title, prompt = titled(text)
+        fields = given_fields(id=name, status="done" if is_done else None, description=stories or None)
+        depth = 0 if phase.place is None else 1
+        after = self._after(phase, text, is_free=is_free)
         self.tasks.append(PageTask(title, depth, fields, after, prompt=prompt, line=number))
-        self._phase.add(name)
-        self._last, self._beside = (self._last, [*self._beside, name]) if is_free else (name, [])
-        self._is_open = True
+        phase.names.add(name)
+        phase.last, phase.beside = (phase.last, [*phase.beside, name]) if is_free else (name, [])
+        self._is_in_task = True
 
-    def _describe(self, line: str) -> None:
-        """Keep what a phase says of itself, before and between its tasks."""
-        place = next((at for at in range(len(self.tasks) - 1, -1, -1) if self.tasks[at].depth == 0), None)
-        is_text = line.strip() not in {"", "---"} and not line.startswith("#")
-        if place is None or not (self._phases and self._is_phase and is_text):
-            return
-        phase = self.tasks[place]
-        said = "\n".join(filter(None, (phase.fields.get("description"), line.rstrip())))
-        self.tasks[place] = replace(phase, fields={**phase.fields, "description": said})
+    def _after(self, phase: _Phase, text: str, *, is_free: bool) -> tuple[str, ...]:
+        """Return what a task names, else what stands before it, with the phase before unless implied."""
+        named = [one for found in _AFTER.finditer(_spelled(text)) for one in re.findall(_NAME, found[1])]
+        last = [] if phase.last is None else [phase.last]
+        order = named or (last if is_free or not phase.beside else phase.beside)
+        barrier = [] if self._before is None or not phase.names.isdisjoint(order) else [self._before]
+        return (*barrier, *order)
+
+    def _begun(self) -> _Phase:
+        phase = self._phase
+        if phase is None:
+            # Tasks before any section.
+            phase = self._phase = _Phase("", 0)
+        if phase.broken is not None:
+            raise _not_a_task(phase.broken)
+        if phase.title and phase.place is None:
+            phase.place = len(self.tasks)
+            self.tasks.append(PageTask(phase.title, 0, given_fields(id=_slug(phase.title)), line=phase.line))
+        return phase
+
+    def end_phase(self) -> None:
+        """End a section: what it says is in its description, or is left out with it."""
+        phase = self._phase
+        if self._fence is not None:
+            raise PageError([PageFault.of("this fence is not closed", self._fence)])
+        if phase is not None and phase.place is not None:
+            task = self.tasks[phase.place]
+            said = given_fields(description="\n".join(phase.said) or None)
+            self.tasks[phase.place] = replace(task, fields={**task.fields, **said})
+            self._before = task.fields["id"]
+        elif phase is not None and phase.title:
+            self.left_out.append(f'the section "{phase.title}"')
+
+
+def _not_a_task(number: int) -> PageError:
+    return PageError([PageFault.of("a task begins with `- [ ] T001 `, and this is none", number)])
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w.]+", "-", title.partition(":")[0].casefold()).strip("-.") or "phase"
 
 
 def _spelled(text: str) -> str:
@@ -111,4 +152,5 @@ def read_spec_kit(text: str) -> Source:
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
         reader.read(number, line.rstrip("\r"))
+    reader.end_phase()
     return Source(finished(reader.tasks), tuple(reader.left_out))

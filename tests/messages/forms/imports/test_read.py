@@ -72,6 +72,21 @@ def test_phases_of_spec_kit_are_barriers_and_p_stands_beside() -> None:
     assert source.left_out[-1] == 'the section "Dependencies & Execution Order"'
 
 
+def test_sections_of_spec_kit_without_tasks_are_left_out() -> None:
+    text = (
+        "# Tasks\n## Flow\n```\n- [ ] T009 [P] an example\n```\n## Phase 3.1: Setup\n"
+        "- [ ] T001 a\n- [ ] T002 b\n"
+        "## Polish\n- [ ] T003 [P] c (depends on T001-T002)\n## Validation Checklist\n- [ ] all tests pass\n"
+    )
+    form, source = read_tasks([TaskFile("f", text)], None)
+    assert form == "spec-kit"
+    assert shape(source) == ["phase-3.1", "  T001", "  T002 < T001", "polish", "  T003 < phase-3.1 T001 T002"]
+    assert source.left_out == ('the section "Flow"', 'the section "Validation Checklist"')
+    lost = "## Phase 1\n- [ ] no id\n- [ ] T001 a\n"
+    assert faults(lost) == ["file: line 2: a task begins with `- [ ] T001 `, and this is none"]
+    assert faults("## Phase 1\n- [ ] T001 a\n```\n") == ["file: line 3: this fence is not closed"]
+
+
 def test_tags_and_subtasks_of_task_master() -> None:
     source = sample("tasks.json")
     assert shape(source) == [
