@@ -68,8 +68,9 @@ def import_tasks(workspace: Workspace, source: Source, request: ImportRequest) -
 
 def _remembered(workspace: Workspace) -> Iterator[tuple[str, tuple[PageTask, ...]]]:
     for name, page in load_imports(workspace.paths).items():
+        # What was changed by hand may be no page of ours.
         with contextlib.suppress(PageError):
-            yield name, parse_page(page)
+            yield name, tuple(task for task in parse_page(page) if "id" in task.fields)
 
 
 def _prefixed(tasks: Sequence[PageTask], prefix: str) -> Iterator[PageTask]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from git_blackbird.messages.forms.imports.common import (
     LeftOut,
+    error_at,
     require_end,
     split_criteria,
 )
 from git_blackbird.messages.forms.natural import NaturalTask
-from git_blackbird.messages.forms.page import PageError, PageFault
 
 _KEY = re.compile(r"([\w-]+):(?: +(.*))?")
 _MARK = re.compile(r"<!-- ([A-Z:]+):(BEGIN|END) -->")
@@ -35,15 +35,13 @@ def read_backlog(text: str, left_out: LeftOut) -> NaturalTask:
     require_end(text)
     lines = text.split("\n")
     if lines[0] != "---" or "---" not in lines[1:]:
-        raise PageError(
-            [PageFault.of("front matter between two lines `---` is expected, with id and title", 1)]
-        )
+        raise error_at(1, "front matter between two lines `---` is expected, with id and title")
     end = lines.index("---", 1)
     fields = _front_matter(lines[1:end])
     _require_closed(lines)
     missing = [name for name in ("id", "title") if not isinstance(fields.get(name), str) or not fields[name]]
     if missing:
-        raise PageError([PageFault.of(f"the front matter lacks {' and '.join(missing)}", 1)])
+        raise error_at(1, f"the front matter lacks {' and '.join(missing)}")
     left_out.add(*(name for name, value in fields.items() if value and name not in _USED | _DATES))
     prompt, criteria = split_criteria("\n".join(_body(lines[end + 1 :])))
     deps, parent = fields.get("dependencies", []), fields.get("parent_task_id")
@@ -60,18 +58,12 @@ def read_backlog(text: str, left_out: LeftOut) -> NaturalTask:
 
 def _require_closed(lines: Sequence[str]) -> None:
     """Refuse a section of which only the beginning is there."""
-    opened: dict[str, int] = {}
+    opened: tuple[int, str] | None = None
     for number, line in enumerate(lines, start=1):
         if mark := _MARK.fullmatch(line.strip()):
-            opened.update({mark[1]: number} if mark[2] == "BEGIN" else {})
-            opened = {name: place for name, place in opened.items() if (name, "END") != (mark[1], mark[2])}
-    if opened:
-        raise PageError(
-            [
-                PageFault.of(f"{name}:BEGIN without its END: the file is cut off", place)
-                for name, place in opened.items()
-            ]
-        )
+            opened = (number, mark[1]) if mark[2] == "BEGIN" else None
+    if opened is not None:
+        raise error_at(opened[0], f"{opened[1]}:BEGIN without its END: the file is cut off")
 
 
 def _body(lines: Sequence[str]) -> Iterator[str]:
@@ -98,14 +90,14 @@ def _front_matter(lines: Sequence[str]) -> Fields:
             name, value = found[1], (found[2] or "").strip()
             fields[name] = _value(value, number)
         elif line.strip():
-            raise PageError([PageFault.of("this is no `name: value` of front matter", number)])
+            raise error_at(number, "this is no `name: value` of front matter")
     return fields
 
 
 def _value(value: str, number: int) -> str | list[str]:
     if value.startswith("["):
         if not value.endswith("]"):
-            raise PageError([PageFault.of("this list does not end", number)])
+            raise error_at(number, "this list does not end")
         return [_scalar(one, number) for one in value[1:-1].split(",") if one.strip()]
     return [] if value == "" else _scalar(value, number)
 
@@ -119,4 +111,4 @@ def _scalar(text: str, number: int) -> str:
     try:
         return json.loads(text) if text[0] == '"' else _SINGLE.fullmatch(text)[1].replace("''", "'")  # type: ignore[index]  # none is the error
     except (ValueError, TypeError):
-        raise PageError([PageFault.of("this quoted text does not end", number)]) from None
+        raise error_at(number, "this quoted text does not end") from None

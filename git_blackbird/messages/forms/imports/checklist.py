@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from git_blackbird.messages.forms.imports.common import Source, finished, require_end, titled
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
+from git_blackbird.messages.forms.imports.common import Source, error_at, finished, require_end, titled
+from git_blackbird.messages.forms.page import PageTask, given_fields
 from git_blackbird.model.base.ids import TaskId, fold_task_id, task_id_from
 from git_blackbird.model.plan.status import Status
 
@@ -78,7 +78,7 @@ def _entries(lines: list[str]) -> Iterator[_Entry]:
             level = heading, len(found[1].expandtabs(4)) + 1
             entry = _Entry(found[3].strip(), level, number, status)
         elif _BROKEN_ITEM.fullmatch(line):
-            raise PageError([PageFault.of("an item without a text: is the file cut off?", number)])
+            raise error_at(number, "an item without a text: is the file cut off?")
         elif found := _HEADING.fullmatch(line):
             yield entry
             heading = len(found[1])
@@ -88,7 +88,7 @@ def _entries(lines: list[str]) -> Iterator[_Entry]:
         else:
             entry.body.append(line)
     if fence is not None:
-        raise PageError([PageFault.of("this fence is not closed", fence[1])])
+        raise error_at(fence[1], "this fence is not closed")
     yield entry
 
 

@@ -60,6 +60,11 @@ class LeftOut:
         return tuple(f"{name} of {counted(count, 'task')}" for name, count in sorted(self._counts.items()))
 
 
+def error_at(line: int, text: str) -> PageError:
+    """Return the error of one line."""
+    return PageError([PageFault.of(text, line)])
+
+
 def read_all(kind: type[M], values: Any, what: str) -> list[M]:
     """Read the objects of a list. Raises PageError with all that is wrong with them."""
     faults: list[str] = []
@@ -101,7 +106,7 @@ def require_end(text: str) -> None:
     if not text.endswith("\n"):
         last = text.count("\n") + 1
         what = "the file is cut off here, or lacks the line break at its end: if it is whole, add that"
-        raise PageError([PageFault.of(what, last)])
+        raise error_at(last, what)
 
 
 def finished(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
@@ -114,18 +119,19 @@ def finished(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
     for task in tasks:
         name = task.fields["id"]
         if fold_task_id(name) in known:
-            faults.append(_fault(task, f"a second task {name}"))
+            faults.append(fault_of(task, f"a second task {name}"))
         known[fold_task_id(name)] = name
     for task in tasks:
         missing = [name for name in task.after or () if fold_task_id(name) not in known]
-        faults += [_fault(task, f"it depends on {name}, which is not in the source") for name in missing]
+        faults += [fault_of(task, f"it depends on {name}, which is not in the source") for name in missing]
     if faults:
         raise PageError(faults)
     named = (replace(task, after=_full(task.after, known)) for task in tasks)
     return tuple(_for_leaves(tuple(named)))
 
 
-def _fault(task: PageTask, text: str) -> PageFault:
+def fault_of(task: PageTask, text: str) -> PageFault:
+    """Return what is wrong with a task, with its line, or its id where it has none."""
     what = text if task.line else f"{task.fields['id']}: {text}"
     return PageFault.of(what, *([task.line] if task.line else []))
 

@@ -10,12 +10,12 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.backlog import is_backlog, read_backlog
 from git_blackbird.messages.forms.imports.beads import is_beads, load_lines, read_beads
 from git_blackbird.messages.forms.imports.checklist import ITEM, read_checklist
-from git_blackbird.messages.forms.imports.common import LeftOut, Source, source_of
+from git_blackbird.messages.forms.imports.common import LeftOut, Source, fault_of, source_of
 from git_blackbird.messages.forms.imports.github import is_github, read_github
 from git_blackbird.messages.forms.imports.speckit import TASK, read_spec_kit
 from git_blackbird.messages.forms.imports.taskmaster import is_task_master, read_task_master
 from git_blackbird.messages.forms.natural import load_json_text, read_page
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, has_page_signs
+from git_blackbird.messages.forms.page import PageError, PageTask, has_page_signs
 from git_blackbird.model.base.ids import fold_task_id, full_ids, task_id_from
 
 _HEADING = re.compile(r"^##+ +\S", re.MULTILINE)
@@ -36,7 +36,7 @@ def _page(text: str) -> Source:
     for task in page:
         task_id = task.fields.get("id") or task_id_from(task.title, taken)
         if task_id in named:
-            raise PageError([PageFault.of(f"a second task {task_id}", task.line)])
+            raise PageError([fault_of(task, f"a second task {task_id}")])
         taken.add(fold_task_id(task_id))
         named[task_id] = replace(task, fields={**task.fields, "id": task_id})
     return Source(tuple(_with_ids(task, named) for task in named.values()))

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, field, replace
 
-from git_blackbird.messages.forms.imports.common import Source, finished, require_end, titled
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
+from git_blackbird.messages.forms.imports.common import Source, error_at, finished, require_end, titled
+from git_blackbird.messages.forms.page import PageError, PageTask, given_fields
 
 TASK = re.compile(r"\s*[-*] \[([ xX])\] \**(T\d+[a-z]?)\**:? *(.*)")
 _BROKEN = re.compile(r"\s*[-*] \[[ xX]?(?:\].*)?")
@@ -55,7 +55,7 @@ class _Reader:
         is_in_task, self._is_in_task = self._is_in_task, False
         if found := TASK.fullmatch(line):
             if not found[3].strip():
-                raise PageError([PageFault.of(f"{found[2]} has no text: is the file cut off?", number)])
+                raise error_at(number, f"{found[2]} has no text: is the file cut off?")
             self._add(number, found[2], found[3], is_done=found[1] != " ")
         elif _BROKEN.fullmatch(line):
             self._refuse(number)
@@ -118,7 +118,7 @@ class _Reader:
         """End a section: what it says is in its description, or is left out with it."""
         phase = self._phase
         if self._fence is not None:
-            raise PageError([PageFault.of("this fence is not closed", self._fence)])
+            raise error_at(self._fence, "this fence is not closed")
         if phase is not None and phase.place is not None:
             task = self.tasks[phase.place]
             said = given_fields(description="\n".join(phase.said) or None)
@@ -129,7 +129,7 @@ class _Reader:
 
 
 def _not_a_task(number: int) -> PageError:
-    return PageError([PageFault.of("a task begins with `- [ ] T001 `, and this is none", number)])
+    return error_at(number, "a task begins with `- [ ] T001 `, and this is none")
 
 
 def _slug(title: str) -> str:

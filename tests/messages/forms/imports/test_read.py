@@ -1,13 +1,19 @@
 """Tasks of other programs are read whole, and what is cut off or wrong is an error with its file and line."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.imports.read import TaskFile, read_tasks
+from git_blackbird.messages.forms.page import parse_page, render_page
+from tests.support import examples
 
 SAMPLES = Path(__file__).with_name("samples")
 FORMS = {
@@ -206,6 +212,56 @@ def test_errors_name_the_file_and_the_line() -> None:
         "file: line 5: AC:BEGIN without its END: the file is cut off"
     ]
     assert faults("---\nid: a\ntitle: 'b\n---\n") == ["file: line 3: this quoted text does not end"]
+
+
+PIECES = (
+    "- [ ] ", "* [x] ", "T001 ", "T002", "[P] ", "(depends on T001)", "## ", "### Phase 1: ", "a", "\n", "\n",
+    "---\n", "id: ", "title: ", "dependencies:\n", "  - ", "'", '"', "[", "]", "{", "}", ":", ",", "```\n",
+    "<!-- AC:BEGIN -->\n", "<!-- 1 task -->\n", "after: a\n", '"tasks"', '"id": "a"', '"number": 1',
+    '"title": "a"', '"issue_type": "x"', '"dependencies": [1]', "null", "1e999", "\\", "\t", "\r", "\x00",
+    "\u202e",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.sampled_from([None, *FORMS.values()]))
+@settings(max_examples=examples(500), deadline=None)
+def test_no_text_is_a_bug_and_every_id_is_there_once(text: str, form: str | None) -> None:
+    try:
+        _, source = read_tasks([TaskFile("f", text)], form)
+    except RequestError:
+        return
+    ids = [task.fields["id"] for task in source.tasks]
+    assert len(ids) == len(set(ids))
+    assert parse_page(render_page(source.tasks)) == source.tasks
+
+
+OTHERS: tuple[Any, ...] = (None, 1, "x", [], {}, True, [None], {"id": []})
+
+
+@pytest.mark.parametrize("name", ["tasks.json", "issues.json", "issues.jsonl"])
+def test_no_value_of_another_type_is_a_bug(name: str) -> None:
+    text = (SAMPLES / name).read_text()
+    for line in text.splitlines() if name.endswith("l") else [text]:
+        for place in range(len(list(_changed(json.loads(line), -1, None)))):
+            for value in OTHERS:
+                (changed, *_) = _changed(json.loads(line), place, value)
+                try:
+                    _, source = read_tasks([TaskFile("f", json.dumps(changed))], FORMS[name])
+                except RequestError:
+                    continue
+                assert all(isinstance(task.fields["id"], str) for task in source.tasks)
+
+
+def _changed(value: Any, place: int, new: Any) -> Iterator[Any]:
+    """Yield a value for each of the places in it, the one with this number changed."""
+    places = [(value, key) for key in (value if isinstance(value, dict) else range(len(value)))]
+    for number, (holder, key) in enumerate(places):
+        held = holder[key]
+        if isinstance(held, dict | list):
+            places += [(held, inner) for inner in (held if isinstance(held, dict) else range(len(held)))]
+        if number == place:
+            holder[key] = new
+    yield from [value] * len(places)
 
 
 def test_what_a_file_is_is_said_where_it_is_not_seen() -> None:
