@@ -1,5 +1,6 @@
 """Commands that bring the plan into other forms."""
 
+import re
 import sys
 import webbrowser
 from collections.abc import Iterator
@@ -87,10 +88,15 @@ def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
 def _places(files: tuple[str, ...]) -> Iterator[str]:
     """Yield the files, and those of folders."""
     for file in files:
-        inner = sorted(map(str, Path(file).glob("*.md"))) if Path(file).is_dir() else [file]
+        inner = sorted(map(str, Path(file).glob("*.md")), key=_by_number) if Path(file).is_dir() else [file]
         if not inner:
             raise UsageError(f"{file} has no file NAME.md")
         yield from inner
+
+
+def _by_number(name: str) -> list[str]:
+    """Sort task 10 behind task 9."""
+    return [part.zfill(10) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _source_name(places: list[str], form: str, top: Path) -> str:

@@ -119,13 +119,17 @@ class _Merge:
                 faults += [self._fault(task_id, names)] if names else []
         if faults:
             raise RequestError("\n".join(faults), hint="\n".join(self._ways_out()))
-        order = (*(one for one in self._before if one in base), *base)
-        ordered = {one: base[one] for one in dict.fromkeys(order)}
-        return _paged(ordered, self._parents_before), _paged(page, self._parents)
+        known = dict.fromkeys((*(one for one in self._before if one in base), *base))
+        ordered = {one: base[one] for one in known}
+        # New tasks at the top come last, wherever they are in the source: it would move all others.
+        order = sorted(page, key=lambda one: one not in base and self._parents[one] is None)
+        wanted = {one: page[one] for one in order}
+        return _paged(ordered, self._parents_before), _paged(wanted, self._parents)
 
     def all_known(self) -> tuple[PageTask, ...]:
         """Return what is to be compared with next: the source, and tasks that it had before."""
-        return _paged(self._before | self._source, self._parents)
+        lost = {one: task for one, task in self._before.items() if one not in self._source}
+        return _paged(self._source | lost, self._parents)
 
     def _merged(self, task_id: TaskId, task: PageTask) -> tuple[PageTask, PageTask, list[str]]:
         """Return the base and the wanted task, and the names of the fields on which nobody can decide."""

@@ -132,6 +132,22 @@ def test_tasks_move_and_are_reordered_as_in_the_source(trial: Trial) -> None:
     assert trial.expect(0, "list", "--tree").index("T002") < trial.expect(0, "list", "--tree").index("T001")
 
 
+def test_what_is_new_at_the_top_comes_last_and_moves_nothing(trial: Trial) -> None:
+    lines = "".join(f"- [ ] item {number}\n" for number in range(1, 12))
+    write(trial, lines)
+    read(trial)
+    write(trial, f"- [ ] first\n{lines}")
+    assert read(trial) == "added first\n"
+    assert read(trial) == "the plan is unchanged\n"
+    assert trial.expect(0, "list").splitlines()[-1].startswith("first")
+
+
+def test_files_of_a_folder_come_in_the_order_of_their_numbers(trial: Trial) -> None:
+    for number in (2, 10, 9):
+        write(trial, f"---\nid: task-{number}\ntitle: T\n---\n", f"tasks/task-{number} - T.md")
+    assert read(trial, name="tasks").split()[3::2] == ["task-2", "task-9", "task-10"]
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_imported_and_imported_again_without_a_change(trial: Trial, name: str) -> None:
     place = trial.repo / "in" / name

@@ -35,12 +35,12 @@ def is_github(value: Any) -> bool:
 
 
 def read_github(value: Any) -> Source:
-    """Read issues; lines such as ``Depends on #3`` in them count where that issue is in the list.
+    """Read issues, the oldest first; ``Depends on #3`` counts where that issue is in the list.
 
     Raises PageError.
     """
     left_out = LeftOut()
-    issues = read_all(_Issue, value, "issue")
+    issues = sorted(read_all(_Issue, value, "issue"), key=lambda issue: issue.number)
     numbers = {issue.number for issue in issues}
     source = source_of([_task(issue, numbers, left_out) for issue in issues], left_out)
     limit = f"what `gh issue list` does not print without --limit: more than {_LIST_LIMIT} issues"

@@ -124,9 +124,9 @@ def test_links_of_beads() -> None:
 
 def test_issues_of_github() -> None:
     source = sample("issues.json")
-    assert shape(source) == ["gh-7 < gh-3", "gh-5 (skipped)", "gh-3 (done)"]
-    assert source.tasks[0].criteria == ("it shows the list", "on a tablet too")
-    assert "- [ ] no criterion" in source.tasks[2].prompt
+    assert shape(source) == ["gh-3 (done)", "gh-5 (skipped)", "gh-7 < gh-3"]
+    assert source.tasks[2].criteria == ("it shows the list", "on a tablet too")
+    assert "- [ ] no criterion" in source.tasks[0].prompt
     assert source.left_out == ("dependency on #9, which is not in the list, of 1 task", "labels of 1 task")
     page = [{"number": number, "title": "x", "state": "OPEN"} for number in range(30)]
     _, full = read_tasks([TaskFile("i", json.dumps(page))], None)
