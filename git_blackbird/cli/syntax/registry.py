@@ -142,7 +142,7 @@ _GROUPS = {
     "Plan": "init plan validate deps move rename delete set-status",
     "Run": "restart retry worktrees",
     "Decide": "review redo",
-    "Look": "list graph report tui",
+    "Look": "list pick report graph estimate tui",
     "Set up": "agent config hooks demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }
