@@ -13,13 +13,15 @@ from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
-    dismiss_review,
-    dismissal_obstacle,
     execute_loop,
     require_messageable,
     restart_loop,
     resume_all_loop,
     resume_loop,
+)
+from git_blackbird.controller.engine.review_commands import (
+    dismiss_review,
+    dismissal_obstacle,
     review_loop,
     review_obstacle,
 )

@@ -275,7 +275,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
 def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
     # Showing a review needs nothing of what makes one.
     from git_blackbird.cli.commands.run import open_with_flags, run_loop_command
-    from git_blackbird.controller.engine.commands import review_loop
+    from git_blackbird.controller.engine.review_commands import review_loop
 
     keys = ("agent", "reviews.spec.agent", "reviews.code.agent")
     workspace = open_with_flags(call, dict.fromkeys(keys, agent))
@@ -283,7 +283,7 @@ def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) ->
 
 
 def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
-    from git_blackbird.controller.engine.commands import dismiss_review
+    from git_blackbird.controller.engine.review_commands import dismiss_review
 
     if reason is None:
         raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")

@@ -33,15 +33,14 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
-    dismiss_review,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    review_loop,
 )
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover, running_records
+from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change, finishes_task

@@ -12,16 +12,15 @@ from git_blackbird.controller.change.status_changes import reset_task, set_statu
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
-    dismiss_review,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    review_loop,
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
 from git_blackbird.controller.plan.deletion import delete_task
 from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
 from git_blackbird.controller.queries.reviews import view_review

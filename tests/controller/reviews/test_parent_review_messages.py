@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop, review_obstacle
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.review_commands import review_obstacle
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType

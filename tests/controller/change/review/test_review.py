@@ -8,7 +8,8 @@ import pytest
 from git_blackbird.controller.change.review.review import reopen_reviews
 from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.controller.engine.commands import execute_loop, review_loop
+from git_blackbird.controller.engine.commands import execute_loop
+from git_blackbird.controller.engine.review_commands import review_loop
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews
