@@ -5,6 +5,7 @@ Parents' statuses follow in the same step; records of runs are not considered he
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
@@ -222,8 +223,9 @@ def rewritten(
         if parent in tasks and ordered != tasks[parent].children:
             tasks[parent] = revised(replace(tasks[parent], children=ordered), moment.now)
     after_all = Plan(tasks)
-    for index, task_id in enumerate(orders.get(None, ())):
-        after_all = _placed_at_top(after_all, task_id, index, moment.now)
+    before_all = tuple(root.id for root in after_all.roots())
+    at_top = _in_order(before_all, orders.get(None, ()))
+    after_all = _placed_at_top(after_all, at_top, _out_of_order(before_all, at_top), moment.now)
     settled = _settled(plan, after_all, moment)
     return deleted(settled, doomed, moment) if doomed else settled
 
@@ -235,8 +237,28 @@ def _created(one: WantedTask, now: str, number: int) -> Task:
 
 
 def _in_order(children: Sequence[TaskId], order: Sequence[TaskId]) -> tuple[TaskId, ...]:
-    first = [task_id for task_id in order if task_id in children]
-    return (*first, *(task_id for task_id in children if task_id not in order))
+    there, ordered = frozenset(children), frozenset(order)
+    first = [task_id for task_id in order if task_id in there]
+    return (*first, *(task_id for task_id in children if task_id not in ordered))
+
+
+def _out_of_order(before: Sequence[TaskId], after: Sequence[TaskId]) -> frozenset[TaskId]:
+    """Return as few as possible of these tasks that were moved, so that the others have kept their order."""
+    places = {task_id: place for place, task_id in enumerate(before)}
+    # Of the rows that rise, by their length: the lowest place at which one ends, and its last task.
+    ends: list[int] = []
+    tails: list[TaskId] = []
+    previous: dict[TaskId, TaskId | None] = {}
+    for task_id in after:
+        length = bisect_left(ends, places[task_id])
+        previous[task_id] = tails[length - 1] if length else None
+        ends[length : length + 1], tails[length : length + 1] = [places[task_id]], [task_id]
+    kept: set[TaskId] = set()
+    last = tails[-1] if tails else None
+    while last is not None:
+        kept.add(last)
+        last = previous[last]
+    return frozenset(after) - kept
 
 
 def moved(plan: Plan, task_id: TaskId, place: TreePosition, moment: Transition) -> Plan:
@@ -265,7 +287,10 @@ def _placed(plan: Plan, task_id: TaskId, place: TreePosition, now: str) -> Plan:
         else plan.replaced(revised(replace(task, parent=place.parent), now))
     )
     if place.parent is None:
-        return after if place.index is None else _placed_at_top(after, task_id, place.index, now)
+        if place.index is None:
+            return after
+        others = _less([root.id for root in after.roots()], {task_id})
+        return _placed_at_top(after, _inserted(others, task_id, place.index), {task_id}, now)
     parent = after.tasks[place.parent]
     others = _less(parent.children, {task_id})
     children = _inserted(others, task_id, len(others) if place.index is None else place.index)
@@ -282,29 +307,34 @@ def _inserted(others: Sequence[TaskId], task_id: TaskId, index: int) -> tuple[Ta
     return (*others[:index], task_id, *others[index:])
 
 
-def _placed_at_top(plan: Plan, task_id: TaskId, index: int, now: str) -> Plan:
-    """Put a task at a position at the top, where the order is that of creation times."""
-    before = tuple(root.id for root in plan.roots())
-    wanted = _inserted(_less(before, {task_id}), task_id, index)
-    if wanted == before:
+def _placed_at_top(plan: Plan, wanted: Sequence[TaskId], moved: Collection[TaskId], now: str) -> Plan:
+    """Put the tasks at the top into an order, which is that of creation times, by moving these of them."""
+    if tuple(root.id for root in plan.roots()) == tuple(wanted):
         return plan
-    neighbour = plan.tasks[wanted[index - 1] if index else wanted[1]]
-    moved = replace(plan.tasks[task_id], created_at=neighbour.created_at)
+    neighbour = next(plan.tasks[task_id] for task_id in wanted if task_id not in moved)
+    beside: list[Task] = []
+    for task_id in wanted:
+        if task_id in moved:
+            beside.append(replace(plan.tasks[task_id], created_at=neighbour.created_at))
+        else:
+            neighbour = plan.tasks[task_id]
     try:
-        return plan.replaced(*_created_in_order(plan.replaced(moved), wanted, moved, now))
+        return plan.replaced(*_created_in_order(plan.replaced(*beside), wanted, moved, now))
     except OverflowError:
         raise RequestError(f"{neighbour.id} was created at the end of time: nothing comes after it") from None
 
 
-def _created_in_order(plan: Plan, wanted: Sequence[TaskId], moved: Task, now: str) -> Iterator[Task]:
-    """Yield the moved task, and later ones whose creation time is increased to get the order."""
+def _created_in_order(
+    plan: Plan, wanted: Sequence[TaskId], moved: Collection[TaskId], now: str
+) -> Iterator[Task]:
+    """Yield the moved tasks, and later ones whose creation time is increased to get the order."""
     before = (-(2**63), TaskId(""))
     for task in (plan.tasks[task_id] for task_id in wanted):
         key = creation_key(task)
         if key <= before:
             key = (before[0] + (task.id <= before[1]), task.id)
             yield revised(replace(task, created_at=format_timestamp(key[0])), now)
-        elif task is moved:
+        elif task.id in moved:
             yield revised(task, now)
         before = key
 

@@ -18,12 +18,14 @@ from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.plan_edits import (
     TaskFields,
     TreePosition,
+    WantedTask,
     added,
     deleted,
     edited,
     fields_of,
     moved,
     outside_dependents,
+    rewritten,
 )
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import apply_statuses
@@ -310,3 +312,14 @@ def test_whatever_is_changed_the_plan_stays_valid_and_parents_follow(seed: int) 
             if parent.children:
                 below = {tasks[child].status for child in parent.children}
                 assert (parent.status == DONE) == (DONE in below and below <= {DONE, Status.SKIPPED})
+
+
+@given(st.permutations(range(12)), st.lists(st.integers(0, 3), min_size=12, max_size=12))
+def test_tasks_at_the_top_take_any_order_and_few_of_them_are_moved(order: list[int], ages: list[int]) -> None:
+    tasks = [replace(task(f"t{n:02}"), created_at=f"2025-01-01T00:00:0{age}Z") for n, age in enumerate(ages)]
+    before = plan_of(*tasks)
+    wanted = [WantedTask(one.id, fields_of(one), None) for one in tasks]
+    names = [tasks[n].id for n in order]
+    after = rewritten(before, wanted, {None: names}, (), NOW)
+    assert at_top(after) == " ".join(names)
+    assert rewritten(after, wanted, {None: names}, (), NOW) == after
