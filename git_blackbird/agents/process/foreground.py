@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 import termios
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.gate import StartedProcess, start_at_gate
+from git_blackbird.agents.process.gate import StartedProcess, at_gate, starting
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.protocol import TMP_FOLDER, LaunchSpec, RunRequest
 from git_blackbird.model.base.ids import TaskId
@@ -109,13 +110,19 @@ def spawn_in_foreground(
 ) -> ForegroundProcess:
     """Start the process of ``launch`` at its gate, in this terminal.
 
-    Raises AgentUnavailableError, UnusableError as ``start_at_gate`` does.
+    Raises AgentUnavailableError, UnusableError as ``starting`` does.
     """
     Path(request.scratch, TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
     try:
         terminal = os.ttyname(sys.stdin.fileno())
     except OSError:
         terminal = os.ctermid()
-    popen = start_at_gate(launch, terminal, cwd=Path(request.folder), environ=environ)
+    with starting():
+        popen = subprocess.Popen(
+            at_gate(launch, terminal),
+            stdin=subprocess.PIPE,
+            cwd=request.folder,
+            env={**environ, **launch.environ},
+        )
     identity = signals.identity(popen.pid) or ""
     return ForegroundProcess(popen, identity, request.run_id, agent, request, lend)

@@ -2,10 +2,9 @@
 
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.protocol import LaunchSpec
@@ -21,30 +20,19 @@ _ABANDON_SECONDS = 5.0
 UNKILLABLE_SECONDS = 10.0
 
 
-def start_at_gate(
-    launch: LaunchSpec,
-    input_file: str,
-    *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    streams: tuple[int, int] | None = None,
-) -> subprocess.Popen[bytes]:
-    """Start the process of ``launch`` blocked at the gate; behind it, it reads ``input_file``.
+def at_gate(launch: LaunchSpec, input_file: str) -> list[str]:
+    """Return the command that waits at the gate for ``launch``, which reads ``input_file`` behind it."""
+    return ["/bin/sh", "-c", _GATE, "gate", input_file, *launch.argv]
 
-    With ``streams`` for its output it gets a session of its own; else it stays in this one, on the terminal.
-    Raises AgentUnavailableError if no process can be started, UnusableError if the system has no resources.
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Start a process in the block.
+
+    Raises AgentUnavailableError if none can be started, UnusableError if the system has no resources.
     """
-    stdout, stderr = streams or (None, None)
     try:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", _GATE, "gate", input_file, *launch.argv],
-            stdin=subprocess.PIPE,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=cwd,
-            env={**environ, **launch.environ},
-            start_new_session=streams is not None,
-        )
+        yield
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and is_exhausted(error):
             message = f"cannot start the agent: {error.strerror}"

@@ -21,7 +21,8 @@ from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.gate import (
     UNKILLABLE_SECONDS,
     StartedProcess,
-    start_at_gate,
+    at_gate,
+    starting,
 )
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec, OutputParser
@@ -122,7 +123,16 @@ def spawn_gated(
             message = f"cannot write {where}: {error.strerror or error}"
             raise UnusableError(message, hint=refusal_hint(error)) from error
         (stdout, stdout_log), (stderr, stderr_log) = streams
-        popen = start_at_gate(launch, str(prompt), cwd=cwd, environ=environ, streams=(stdout, stderr))
+        with starting():
+            popen = subprocess.Popen(
+                at_gate(launch, str(prompt)),
+                stdin=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=cwd,
+                env={**environ, **launch.environ},
+                start_new_session=True,
+            )
         on_failure.pop_all()
     identity = signals.identity(popen.pid) or ""
     return GatedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), stdout_log, stderr_log)
