@@ -7,7 +7,7 @@ import time
 from pathlib import Path, PurePath
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import RunId, TaskId, task_id_fault
+from git_blackbird.model.base.ids import RunId, TaskId, owner_fault
 from git_blackbird.model.base.own_files import PLAN_NAME, STATE_NAME
 
 OVERVIEW_NAME = "snapshot.md"
@@ -155,7 +155,7 @@ class Paths:
 
 
 def _check_name(task_id: TaskId, what: str) -> None:
-    fault = task_id_fault(task_id)
+    fault = owner_fault(task_id)
     if fault is not None:
         raise UnusableError(f"task id {task_id!a} cannot name a {what}: it {fault}")
 

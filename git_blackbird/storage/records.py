@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.histories import Histories
@@ -55,10 +55,10 @@ class RunStore:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
         return [TaskId(name) for name in names if name in self._cached or task_id_fault(name) is None]
 
-    def _folders(self) -> list[tuple[TaskId, int]]:
+    def _folders(self, *others: TaskId) -> list[tuple[TaskId, int]]:
         """Return every folder of records with the time of its last change; 0 if that is unknown."""
         above = f"{self._paths.runs}/"
-        return [(task_id, _changed(above + task_id)) for task_id in self.tasks()]
+        return [(task_id, _changed(above + task_id)) for task_id in (*self.tasks(), *others)]
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; ``faults`` say why it cannot go on."""
@@ -146,7 +146,9 @@ class RunStore:
         own_ids = _own_ids(now)
         best: list[_Candidate] = []
         least = ""
-        for changed, task_id in sorted(((changed, name) for name, changed in self._folders()), reverse=True):
+        for changed, task_id in sorted(
+            ((changed, name) for name, changed in self._folders(PLANNING)), reverse=True
+        ):
             if _stamp(changed // _MILLISECOND) < least:
                 break
             folder = self._paths.task_runs(task_id)
@@ -176,7 +178,7 @@ class RunStore:
 
         Nothing is kept. ``moment`` is in nanoseconds since 1970.
         """
-        for task_id in self.tasks():
+        for task_id in (*self.tasks(), PLANNING):
             for folder in (self._paths.task_runs(task_id), self._paths.task_reviews(task_id)):
                 try:
                     with opened_folder(str(folder)) as descriptor:

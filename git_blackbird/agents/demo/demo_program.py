@@ -35,6 +35,18 @@ or ``code-``, and answers with its XML:
     spec-answer TEXT...                                   the answer, instead of XML
     spec-answer-once TEXT...                              the same, unless the context has an error of one
     spec-sleep SECONDS, spec-fail CODE, spec-ask ID PROMPT
+
+As the agent that plans it carries out these lines of the request, and of what is to be different, as well as
+``ask``, ``sleep`` and ``fail``, and answers with a plan:
+
+    - TITLE [| PROMPT]           a new task, which is below the line ``- TITLE`` above it with two more blanks
+    after ID OTHER [| REASON]    task ID comes after OTHER
+    set ID FIELD TEXT            a field of the plan's form
+    drop ID                      task ID is deleted
+    plan-answer TEXT             the answer, instead of a plan
+    plan-answer-once TEXT        the same, unless the context has an error of an answer
+
+To infer dependencies, a task comes after each that its texts name.
 """
 
 from __future__ import annotations
@@ -72,6 +84,9 @@ class _DemoSession:
         sources = (context, context.get("parentReviewFeedback") or {})
         self.feedback = "\n".join(filter(None, (str(source.get("feedback") or "") for source in sources)))
         self.questions: list[dict[str, Any]] = []
+
+    # What an answer has beside questions.
+    beside_questions: dict[str, Any] = {}  # noqa: RUF012  # never changed
 
     def final_message(self) -> str:
         """Return the answer of a session without questions."""
@@ -171,6 +186,97 @@ class _DemoTask(_DemoSession):
                     REFUSED_STATUS,
                     f"git {command[0]}: {completed.stderr.strip() or completed.stdout.strip()}",
                 )
+
+
+class _DemoPlanning(_DemoSession):
+    """Plan: as the lines of the request say."""
+
+    beside_questions = {"tasks": []}  # noqa: RUF012  # never changed
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.planning: dict[str, Any] = context["planning"]
+        self.tasks: dict[str, dict[str, Any]] = {}
+        self.deleted: list[str] = []
+        self.fixed_answer: str | None = None
+        self.above: list[tuple[int, str]] = []
+
+    def run(self) -> None:
+        if self.planning["kind"] == "deps infer":
+            self._infer()
+        lines = "\n".join(str(self.planning.get(name) or "") for name in ("request", "change"))
+        for line in lines.splitlines():
+            if line.lstrip().startswith("- "):
+                self._add(line)
+            else:
+                self.perform([line])
+
+    def _add(self, line: str) -> None:
+        depth = len(line) - len(line.lstrip())
+        title, _, prompt = (part.strip() for part in line.strip()[2:].partition("|"))
+        self.above = [one for one in self.above if one[0] < depth]
+        name = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
+        task = self._task(name)
+        task |= {"title": title, "prompt": prompt or None}
+        if self.above:
+            task["parent"] = self.above[-1][1]
+        self.above.append((depth, name))
+
+    def _task(self, name: str) -> dict[str, Any]:
+        fields = (
+            "title",
+            "description",
+            "prompt",
+            "criteria",
+            "after",
+            "because",
+            "parent",
+            "agent",
+            "model",
+        )
+        names = ("after", "because") if self.planning["kind"] == "deps infer" else fields
+        return self.tasks.setdefault(name, {"id": name, **dict.fromkeys(names)})
+
+    def do_after(self, rest: str) -> None:
+        names, _, reason = (part.strip() for part in rest.partition("|"))
+        name, other = names.split()
+        task = self._task(name)
+        task["after"] = [*(task["after"] or ()), other]
+        if reason:
+            task["because"] = [*(task["because"] or ()), {"task": other, "reason": reason}]
+
+    def do_set(self, rest: str) -> None:
+        name, field, text = rest.split(None, 2)
+        self._task(name)[field] = text.replace("\\n", "\n")
+
+    def do_drop(self, rest: str) -> None:
+        self.deleted.append(rest)
+
+    def do_plan_answer(self, rest: str) -> None:
+        self.fixed_answer = rest
+
+    def do_plan_answer_once(self, rest: str) -> None:
+        if not self.planning.get("fault"):
+            self.fixed_answer = rest
+
+    def _infer(self) -> None:
+        tasks = self.planning.get("tasks") or []
+        only = self.planning.get("only") or [task["id"] for task in tasks]
+        for task in tasks:
+            text = f"{task.get('prompt', '')} {task.get('description', '')}".split()
+            found = [one["id"] for one in tasks if one["id"] in text and one["id"] != task["id"]]
+            missing = [one for one in found if one not in task.get("after", ())]
+            if missing and task["id"] in only:
+                for other in (*task.get("after", ()), *missing):
+                    self.do_after(f"{task['id']} {other} | it names {other}")
+
+    def final_message(self) -> str:
+        if self.fixed_answer is not None:
+            return self.fixed_answer
+        answer: dict[str, Any] = {"questions": [], "tasks": list(self.tasks.values()), "remarks": ""}
+        if self.planning["kind"] != "deps infer":
+            answer["delete"] = self.deleted
+        return json.dumps(answer)
 
 
 class _DemoReview(_DemoSession):
@@ -348,8 +454,10 @@ def main() -> int:
     data = sys.stdin.read()
     try:
         context = json.loads(data)
-        if "parentReview" in context:
-            session: _DemoSession = _DemoParentReview(context)
+        if "planning" in context:
+            session: _DemoSession = _DemoPlanning(context)
+        elif "parentReview" in context:
+            session = _DemoParentReview(context)
         else:
             session = _DemoChangeReview(context) if "review" in context else _DemoTask(context)
         session.run()
@@ -361,7 +469,9 @@ def main() -> int:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         emit("result", ok=False, error=f"{type(error).__name__}: {error}")
         return REFUSED_STATUS
-    text = json.dumps({"questions": session.questions}) if session.questions else session.final_message()
+    text = session.final_message()
+    if session.questions:
+        text = json.dumps({"questions": session.questions, **session.beside_questions})
     usage = {"input_tokens": len(data) // 4, "output_tokens": len(text) // 4}
     emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
     return 0

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from git_blackbird.cli.output import CommandContext, confirm, read_text
 from git_blackbird.cli.render.stops import show_status_change
+from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
@@ -33,11 +32,9 @@ from git_blackbird.controller.plan.outcomes import (
     deletion_lines,
     moved_task_lines,
     page_lines,
-    tree_lines,
 )
-from git_blackbird.controller.plan.page import PageResult, RemovedError, add_page, preview_page
-from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
-from git_blackbird.messages.display.format import counted
+from git_blackbird.controller.plan.page import PageResult, add_page, preview_page
+from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.own_files import PLAN_NAME
@@ -160,7 +157,7 @@ def add(
 
 def _add_page(call: CommandContext, source: str | None, parent: str | None) -> PageResult:
     """Add the tasks of a page: of a file, of standard input for ``-``, or of the editor."""
-    asks = _Asks(call)
+    asks = AskAboutPage(call)
     if source is None:
         from git_blackbird.controller.plan.editor import add_in_editor  # only the editor needs it
 
@@ -176,36 +173,6 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
         if not asks.agrees_to_add(planned):
             raise RequestError("nothing was added")
     return add_page(call.workspace, page, parent)
-
-
-class _Asks:
-    """Asks on standard error; where nobody can be asked, only adding is agreed to."""
-
-    def __init__(self, call: CommandContext) -> None:
-        self.is_possible = call.can_confirm(sys.stderr)
-
-    def wants_again(self, fault: RequestError) -> bool:
-        """Whether to edit a page again, given what is wrong with it."""
-        return self.is_possible and _confirm(f"error: {fault.message}", "edit it again?", is_likely=True)
-
-    def agrees_to_delete(self, removed: RemovedError) -> bool:
-        """Whether to delete tasks that a page has no longer."""
-        return self.is_possible and _confirm(removed.message, "delete them?", is_likely=False)
-
-    def agrees_to_add(self, planned: PageResult) -> bool:
-        """Whether to add these tasks."""
-        text = "\n".join(tree_lines(planned))
-        count = counted(len(planned.added), "task")
-        return not self.is_possible or _confirm(text, f"add {count}?", is_likely=True)
-
-
-def _confirm(text: str, question: str, *, is_likely: bool) -> bool:
-    try:
-        click.echo(strip_controls(text), err=True)
-        return confirm(question, default=is_likely, err=True)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(err=True)
-        raise InterruptedByUserError("interrupted") from None
 
 
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
@@ -264,7 +231,7 @@ def _edited(call: CommandContext, task_id: str | None, values: Mapping[str, Any]
         edit_plan_in_editor,
     )
 
-    asks = _Asks(call)
+    asks = AskAboutPage(call)
     if task_id is None:
         return edit_plan_in_editor(workspace, asks)
     return edit_in_editor(workspace, task_id, asks)
@@ -298,7 +265,17 @@ def warn_deadlock(call: CommandContext, deadlock: tuple[TaskId, ...] | None) -> 
         call.warn(deadlock_text(deadlock), DEADLOCK_HINT)
 
 
-def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ...]) -> ExitCode:
+def deps(
+    call: CommandContext, *, action: str, task_id: str | None, deps: tuple[str, ...], **of_infer: Any
+) -> ExitCode:
+    if action == "infer":
+        from git_blackbird.cli.commands.planning import infer  # loads what starts agents
+
+        return infer(call, (*filter(None, [task_id]), *deps), **of_infer)
+    if any(of_infer.values()):
+        raise UsageError("these options go with infer")
+    if task_id is None:
+        raise UsageError("Missing argument 'TASK'.", hint=f"git blackbird deps {action} TASK DEP...")
     if not deps and action != "set":
         raise UsageError("name at least one dependency", hint=f"git blackbird deps {action} TASK DEP...")
     result = _DEPS_ACTIONS[action](call.workspace, task_id, deps)

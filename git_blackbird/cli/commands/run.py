@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext, read_text
@@ -47,8 +47,16 @@ from git_blackbird.model.views.stop import Stop
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Interruptible(Protocol):
+    """What runs until its end, or until someone interrupts it."""
+
+    def interrupt(self) -> None:
+        """Pause what runs and stop; a second interrupt kills it."""
+        ...
+
+
 @contextlib.contextmanager
-def loop_runner(workspace: Workspace, command: str, loop: Loop) -> Iterator[asyncio.Runner]:
+def loop_runner(workspace: Workspace, command: str, loop: Interruptible) -> Iterator[asyncio.Runner]:
     """Yield what runs a loop: a first SIGINT, SIGTERM or SIGHUP pauses, a second kills.
 
     Raises LockedError when another process runs agents here.
@@ -250,15 +258,19 @@ def run_loop_command(
     for problem in workspace.settings.problems:
         if not problem.fatal:
             call.warn(str(problem), problem.hint)
-    wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     spent, began = trace.add_up() if timings else {}, time.monotonic()
-    with build_ui(call, workspace, stream=wants_stream) as ui:
+    with build_ui(call, workspace, stream=wants_output(call, stream=stream)) as ui:
         loop = prepare(ui)
         with loop_runner(workspace, call.command, loop) as runner:
             stop = runner.run(loop.run(join_cluster))
     if timings:
         show_timings(call, Timings.of(spent, time.monotonic() - began))
     return show_stop(call, stop, ui.shown_reviews)
+
+
+def wants_output(call: CommandContext, *, stream: bool) -> bool:
+    """Whether the output of agents is shown: by the option, or by a variable."""
+    return stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
 
 
 @contextlib.contextmanager

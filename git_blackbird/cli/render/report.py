@@ -71,6 +71,8 @@ def summary_lines(report: Report) -> Iterator[str]:
         yield f"plan: {plan}"
     yield f"done: {done_text(report)}; proven: {proven_text(report)}"
     yield f"spent: {total_text(report.spent)}"
+    if report.planning.runs:
+        yield f"planning, of this: {total_text(report.planning)}"
     yield f"waiting for you: {len(report.waiting) or 'nothing'}"
 
 

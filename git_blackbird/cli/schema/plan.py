@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
+from git_blackbird.cli.schema.base import DataOutput, EventOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
-from git_blackbird.controller.plan.page import AddedTask, PageResult
+from git_blackbird.controller.plan.page import AddedTask, PageChange, PageResult
 from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Task
@@ -140,6 +140,48 @@ class GraphOutput(DataOutput, schema_name="graph"):
     form: str = field("`mermaid`, `dot` or `svg`.")
     text: str = field("The whole picture.")
     place: PathText | None = field("The file that `--open` shows; null without it.")
+
+
+class ProposedTask(View):
+    """A new task."""
+
+    id: TaskId = field("Its id.")
+    title: str = field("Its title.")
+    parent: TaskId | None = field("The task that it is a part of.")
+    after: tuple[TaskId, ...] = field("The tasks that must be done before it.", "deps")
+    because: Mapping[TaskId, str] = field("Why, by these.", "dep_rationale")
+    description: str = field("What it is about.")
+    prompt: str = field("What its agent is to do.")
+    criteria: tuple[str, ...] = field("What must hold in the end.", "acceptance_criteria")
+
+
+def _proposed(change: PageChange | None) -> list[Task]:
+    return [] if change is None else [change.after.tasks[one.id] for one in change.result.added]
+
+
+def _changed(change: PageChange | None) -> list[EditedTask]:
+    return [] if change is None else _edited(change.result)
+
+
+def _moved(change: PageChange | None) -> tuple[TaskId, ...]:
+    return () if change is None else change.result.moved
+
+
+def _deleted(change: PageChange | None) -> tuple[TaskId, ...]:
+    return () if change is None else change.result.deleted
+
+
+class PlannedEvent(EventOutput, event="planned"):
+    """What an agent proposes for the plan, and whether the plan was changed."""
+
+    saved: bool = field("Whether the plan was changed so.", "is_saved")
+    added: tuple[ProposedTask, ...] = field("New tasks.", "proposal.change", using=_proposed)
+    edited: tuple[EditedTask, ...] = field("Tasks of which fields change.", "proposal.change", using=_changed)
+    moved: tuple[TaskId, ...] = field("Tasks that get another parent.", "proposal.change", using=_moved)
+    deleted: tuple[TaskId, ...] = field("Tasks to delete.", "proposal.change", using=_deleted)
+    faults: tuple[str, ...] = field("Why it cannot be accepted.", "proposal.faults")
+    remarks: str = field("What the agent says of it.", "proposal.remarks")
+    draft: PathText | None = field("Where it is kept as a page; null where it was saved.")
 
 
 class RenameOutput(DataOutput, schema_name="rename"):

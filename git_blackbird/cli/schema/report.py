@@ -73,6 +73,7 @@ class ReportOutput(DataOutput, schema_name="report"):
     )
     reviews: Mapping[str, int] = field("How many of those done have which verdict of their reviewers.")
     spent: SpentView = field("What all runs took.")
+    planning: SpentView = field("What of it agents took to plan.")
     agents: tuple[AgentSpentView, ...] = field("What the runs of each agent took.")
     waiting: tuple[WaitingView, ...] = field("What waits for a person.")
 

@@ -118,11 +118,16 @@ deps = CommandSpec(
     "plan:deps",
     """Change which tasks must be done before TASK.
 
-    add and remove change single dependencies; set replaces all, with none if no DEP is given.
+    add and remove change single dependencies; set replaces all, with none if no DEP is given. infer lets an
+    agent say which tasks need which others, and why, of all tasks or of those that are named; it changes
+    nothing else, and nothing before you have accepted it.
     """,
-    Argument(["action"], type=Choice(["add", "remove", "set"]), metavar="add|remove|set"),
-    _TASK,
+    Argument(["action"], type=Choice(["add", "remove", "set", "infer"]), metavar="add|remove|set|infer"),
+    Argument(["task_id"], type=TASK, metavar="TASK", required=False, shell_complete=complete.all_tasks),
     Argument(["deps"], type=TASK, nargs=-1, metavar="[DEP]...", shell_complete=complete.dependencies),
+    flag("With infer: accept what is proposed, without a question.", "-y", "--yes"),
+    Option(["--agent"], type=Choice(AGENT_NAMES), help="With infer: the agent that reads the plan."),
+    flag("With infer: show what the agent does and says as it happens.", "--stream"),
 )
 move = CommandSpec(
     "move",

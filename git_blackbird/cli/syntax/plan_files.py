@@ -2,6 +2,7 @@
 
 from click import Argument, Choice, Group, Option
 
+from git_blackbird.cli.syntax.planning import generate, refine
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
 
 FORMS = ("page", "spec-kit", "task-master", "beads", "github", "backlog", "checklist")
@@ -59,7 +60,11 @@ lint = CommandSpec(
     ),
     short_help="Judge the structure of the plan.",
 )
-plan = Group("plan", help="Import, judge and export the plan.", commands=[import_tasks, lint, export])
+plan = Group(
+    "plan",
+    help="Let an agent plan; import, judge and export the plan.",
+    commands=[generate, refine, import_tasks, lint, export],
+)
 graph = CommandSpec(
     "graph",
     "plan_files:graph",

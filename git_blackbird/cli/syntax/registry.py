@@ -115,7 +115,7 @@ COMMANDS = {
     "list": ("plan:list_tasks", "List tasks."),
     "move": ("plan:move", "Move a task to another parent or position."),
     "pick": ("plan:pick", "Find a task by typing, then run, show or edit it."),
-    "plan": ("plan_files:plan", "Import, judge and export the plan."),
+    "plan": ("plan_files:plan", "Let an agent plan; import, judge and export the plan."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("plan:report", "Report what was done, proven and spent, and what waits."),

@@ -26,6 +26,7 @@ from git_blackbird.messages.display.dialogue import (
     next_step,
     no_diff_text,
 )
+from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer
 from git_blackbird.model.change.decision import Choice, Reply
@@ -46,6 +47,7 @@ _LONGEST_LINE = 8192
 _LEFT = frozenset({errno.EPIPE, errno.EIO})
 
 Job = Callable[[], None]
+OpenDraft = Callable[[], Draft]
 
 
 class Writer:
@@ -247,6 +249,9 @@ class BaseUI:
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:  # noqa: ARG002
         return None
 
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:  # noqa: ARG002
+        return None
+
 
 class SilentUI(BaseUI):
     """Show nothing, and ask nobody."""
@@ -289,8 +294,8 @@ class AskingUI(BaseUI):
         """Ask for one of the choices that are possible."""
         raise NotImplementedError
 
-    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
-        """Ask for a change request; None goes back to the choices."""
+    async def _request(self, about: str, draft: OpenDraft, step: WriteRequest) -> str | None:
+        """Ask for a change request, for which there is a draft; None goes back to the choices."""
         raise NotImplementedError
 
     async def _confirms(self, step: Confirm) -> bool:
@@ -325,7 +330,10 @@ class AskingUI(BaseUI):
                     self._print(no_diff_text(error.message))
             case WriteRequest():
                 self._print(*filter(None, [step.remark]))
-                text = await self._request(checkpoint, step)
+                run = checkpoint.run
+                text = await self._request(
+                    self._about(run.task_id), lambda: self._drafts.request(run, step.suggestion), step
+                )
                 return None if text is None else step.reply(text)
             case Confirm():
                 self._print(*step.remarks)
@@ -335,14 +343,29 @@ class AskingUI(BaseUI):
                 return step
         return None
 
-    async def _is_meant(self, draft: Draft, checkpoint: Checkpoint) -> bool:
+    async def _is_meant(self, draft: Draft, step: WriteRequest) -> bool:
         """Ask once about a request that names paths which neither the user's nor the task's worktree has."""
-        names = draft.unknown_paths(self._workspace.paths.state_root, checkpoint.worktree)
+        names = draft.unknown_paths(self._workspace.paths.state_root, step.worktree)
         if not names:
             return True
-        step = confirm_unknown(names)
-        self._print(*step.remarks)
-        return await self._confirms(step)
+        question = confirm_unknown(names)
+        self._print(*question.remarks)
+        return await self._confirms(question)
+
+    async def _choose_for_plan(self, panel: PlanPanel) -> PlanChoice:
+        """Ask for one of the choices that are possible."""
+        raise NotImplementedError
+
+    async def _review_plan(self, panel: PlanPanel) -> PlanReply:
+        """Ask until something is decided about a plan."""
+        while True:
+            choice = await self._choose_for_plan(panel)
+            if choice is not PlanChoice.REVISE:
+                return PlanReply(choice)
+            text = await self._request("", self._drafts.revision, REVISION)
+            if text is not None:
+                self._drafts.revision().drop()
+                return PlanReply(choice, text)
 
     def _save(self, draft: Draft, stream: int = STDOUT) -> None:
         """Save a change request that is left; say so on ``stream`` if that is not possible."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from git_blackbird.cli.render.tables import width_of
-from git_blackbird.cli.ui.base import STDERR, STDOUT, AskingUI, Writer
+from git_blackbird.cli.ui.base import STDERR, STDOUT, AskingUI, OpenDraft, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
@@ -30,6 +30,7 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
+from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -252,18 +253,41 @@ class PlainUI(AskingUI):
     async def _show_diff(self, pair: Trees) -> None:
         self._print(strip_controls(full_diff(self._workspace, pair)).rstrip("\n"))
 
-    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        """Show the plan, and ask at a terminal: what comes from a pipe accepts nothing."""
+        self._print("", *panel.lines, "")
+        if not self._asks or not self._input.is_terminal:
+            return None
+        self._input.begin()
+        self._asked = ""
+        try:
+            return await self._review_plan(panel)
+        except EndOfInput:
+            return Unanswered()
+
+    async def _choose_for_plan(self, panel: PlanPanel) -> PlanChoice:
+        self._print(*(f"{one.digit}) {one.label}{blocked_words(one)}" for one in panel.offers))
+        for _ in range(_MAX_MISTAKES):
+            offer = panel.find(await self._line("Select option: "))
+            if offer is not None and offer.blocked_reason is None:
+                return offer.choice
+            self._print("invalid selection; try again")
+        raise EndOfInput
+
+    async def _request(self, about: str, draft: OpenDraft, step: WriteRequest) -> str | None:  # noqa: ARG002  # it says whom it asks about
         """Read a change request. At a terminal, its lines are kept as a draft."""
         if not self._input.is_terminal:
             return await self._read_request(step, None)
-        draft = self._drafts.request(checkpoint.run, step.suggestion)
+        return await self._write_request(step, draft())
+
+    async def _write_request(self, step: WriteRequest, draft: Draft) -> str | None:
         try:
             if draft.text.strip():
                 self._print("You wrote before:", strip_controls(draft.text))
                 if await self._agrees("Send it?"):
                     return draft.text
             text = await self._read_request(step, draft)
-            return text if text is None or await self._is_meant(draft, checkpoint) else None
+            return text if text is None or await self._is_meant(draft, step) else None
         finally:
             self._save(draft)
 

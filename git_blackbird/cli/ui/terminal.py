@@ -13,7 +13,7 @@ import questionary
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import painted_diff
-from git_blackbird.cli.ui.base import STDERR, AskingUI
+from git_blackbird.cli.ui.base import STDERR, AskingUI, OpenDraft
 from git_blackbird.cli.ui.display import (
     LiveActivity,
     LiveDisplay,
@@ -43,6 +43,7 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
+from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
@@ -286,11 +287,34 @@ class TerminalUI(AskingUI):
         answer: bool = await self._prompts.choose(step.question, choices)
         return answer
 
-    async def _request(self, checkpoint: Checkpoint, step: WriteRequest) -> str | None:
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        self._print("", *panel.lines, "")
+        await self._take_terminal(is_first=True)
+        try:
+            return await self._review_plan(panel)
+        except LeftOpenError:
+            return Unanswered()
+
+    async def _choose_for_plan(self, panel: PlanPanel) -> PlanChoice:
+        await self._display.drained()
+        choices = [
+            questionary.Choice(
+                one.label,
+                one.choice,
+                None if one.blocked_reason is None else clean_line(one.blocked_reason),
+                shortcut_key=one.digit,
+            )
+            for one in panel.offers
+        ]
+        choice: PlanChoice = await self._prompts.choose("What becomes of this plan?", choices)
+        return choice
+
+    async def _request(self, about: str, draft: OpenDraft, step: WriteRequest) -> str | None:
         """Let a change request be written. However this ends, the draft is on disk then."""
-        draft = self._drafts.request(checkpoint.run, step.suggestion)
+        return await self._compose(f"{about}{step.title}", draft(), step)
+
+    async def _compose(self, message: str, draft: Draft, step: WriteRequest) -> str | None:
         suggestion = step.suggestion or ""
-        message = f"{self._about(checkpoint.task.id)}{step.title}"
         try:
             while True:
                 text = await self._prompts.compose(message, draft, suggestion, self._paths)
@@ -299,7 +323,7 @@ class TerminalUI(AskingUI):
                     await self._edit(draft)
                 elif isinstance(text, UnfinishedText):
                     return None
-                elif await self._is_meant(draft, checkpoint):
+                elif await self._is_meant(draft, step):
                     return text
         finally:
             self._save(draft, STDERR)

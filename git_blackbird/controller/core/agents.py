@@ -151,15 +151,36 @@ def require_reviewer(workspace: Workspace) -> Agent:
     return agent
 
 
+def require_planner(workspace: Workspace, verb: str) -> Agent:
+    """Return the agent that plans, for the command ``verb``.
+
+    Raises AgentUnavailableError for one that cannot be held to the form of a plan.
+    """
+    agent = chosen_agent(workspace)
+    if not agent.abilities.schema:
+        own = agent.abilities.schema_command
+        ways = _with_able_agent(workspace, TaskCommand(verb))
+        raise AgentUnavailableError(
+            f"{agent_in_text(agent.name)} cannot enforce the schema of a plan",
+            hint=(*([] if own is None else [own]), *ways),
+        )
+    return agent
+
+
 def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[ShellLine]:
     """Yield the commands that help where an agent cannot review parents."""
     if agent.abilities.schema_command is not None:
         yield agent.abilities.schema_command
     yield _NO_REVIEW
+    yield from _with_able_agent(workspace, EXECUTE)
+
+
+def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[ShellLine]:
+    """Yield a command with an agent that can be held to a schema, if there is one."""
     able = [name for name in AGENT_NAMES if load_agent(name, workspace.config).abilities.schema]
     if able:
         names = " or ".join(filter(None, (", ".join(able[:-1]), able[-1])))
-        yield EXECUTE.with_agent(able[0], f"another agent for this call: {names}").fixed()
+        yield command.with_agent(able[0], f"another agent for this call: {names}").fixed()
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:

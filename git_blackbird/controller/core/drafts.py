@@ -18,7 +18,7 @@ from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.messages.display.dialogue import Unsent
 from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.messages.patch.headers import unquoted
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.path_search import mentioned
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.comment import ReviewComment
@@ -225,6 +225,10 @@ class Drafts:
     def reason(self, task_id: TaskId) -> Draft:
         """Return why the review of a parent is to be dismissed."""
         return self._open(task_id, _REASON)
+
+    def revision(self) -> Draft:
+        """Return what is to be different in a plan that an agent proposes."""
+        return self._open(PLANNING, _REASON)
 
     def form(self, task_id: TaskId | None) -> Draft:
         """Return the form of a task that is not saved yet; None for a new one."""

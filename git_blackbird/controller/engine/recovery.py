@@ -34,7 +34,7 @@ from git_blackbird.controller.launch.logs import log_bytes, log_paths, publish_l
 from git_blackbird.controller.launch.scratch import remove_litter
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.change.next_steps import decide_run_command
@@ -45,7 +45,7 @@ from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import AgentFacts, LocalProcess, Logs
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
+from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import sweep_temporaries
 
@@ -113,6 +113,7 @@ def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope:
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)
+    yield from workspace.store.records.history(PLANNING).at_work
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -164,15 +165,16 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
-    """Close a review whose controller is gone: it gave no verdict."""
+    """Close a review, or planning, whose controller is gone: it gave no answer."""
     save_finished_run(workspace, ui, run.ended(_lost_ending(workspace, run, read_log(workspace, run))))
     latest = workspace.store.records.history(run.task_id).latest
     # The review of a parent is due in any case.
-    is_due = run.reviewed_run is None or (
+    is_due = run.run_type is RunType.REVIEW or (
         latest is not None and (latest.id, latest.own.review) == (run.reviewed_run, ReviewState.DUE)
     )
     again = "; it is made again" if is_due else ""
-    warn(ui, f"{run.task_id}: its review {run.id} was interrupted{again}", run.task_id)
+    what = "planning in run" if run.run_type is RunType.PLANNING else "its review"
+    warn(ui, f"{run.task_id}: {what} {run.id} was interrupted{again}", run.task_id)
 
 
 def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -138,14 +138,21 @@ def edit_plan_in_editor(workspace: Workspace, asks: Asks) -> PageResult:
     """Open the whole plan in the editor, with the guarantees of ``edit_in_editor``."""
     workspace.environment.forbid_agents("edit tasks")
     page = page_of(workspace.store.plan())
+    return _edit(workspace, _plan_document(workspace, asks, page), asks)
+
+
+def _plan_document(workspace: Workspace, asks: Asks, page: tuple[PageTask, ...]) -> _Document:
     if not page:
-        return add_in_editor(workspace, None, asks)
-    document = _Document(".plan", ("The plan",), page, partial(_take_edited, workspace, asks, task_id=None))
-    return _edit(workspace, document, asks)
+        return _new_document(workspace, None, asks)
+    return _Document(".plan", ("The plan",), page, partial(_take_edited, workspace, asks, task_id=None))
 
 
 def add_in_editor(workspace: Workspace, parent: str | None, asks: Asks) -> PageResult:
     """Open an empty page for new tasks in the editor, with the guarantees of ``edit_in_editor``."""
+    return _edit(workspace, _new_document(workspace, parent, asks), asks)
+
+
+def _new_document(workspace: Workspace, parent: str | None, asks: Asks) -> _Document:
     above = None if parent is None else named_parent(workspace.store.plan(), parent)
     where = "at the top of the plan" if above is None else f"below {above}"
 
@@ -154,7 +161,30 @@ def add_in_editor(workspace: Workspace, parent: str | None, asks: Asks) -> PageR
             raise RequestError("the tasks of the page were not added")
         return add_page(workspace, page, parent)
 
-    return _edit(workspace, _Document(".new", (f"New tasks {where}",), (), take), asks)
+    return _Document(".new", (f"New tasks {where}",), (), take)
+
+
+def keep_page(
+    workspace: Workspace, base: Sequence[PageTask], page: Sequence[PageTask], remarks: Sequence[str] = ()
+) -> Path:
+    """Keep a page of the plan that nobody has accepted yet: the next edit of the plan offers it first.
+
+    Raises SaveError.
+    """
+    document = _plan_document(workspace, NobodyAsks(), tuple(base))
+    draft = create_draft(workspace.paths, document.name, document.render(page, remarks))
+    save_base(workspace.paths, draft, document.render(base))
+    return draft
+
+
+def edit_page_in_editor(
+    workspace: Workspace, base: Sequence[PageTask], draft: Path, asks: Asks
+) -> PageResult:
+    """Open a kept page in the editor, with the guarantees of ``edit_in_editor``."""
+    document = _plan_document(workspace, asks, tuple(base))
+    with hold_draft(workspace.paths, draft):
+        offer = _Offer(_load(draft) or "", tuple(base), is_left=True)
+        return _Session(workspace, document, offer, draft).run(asks)
 
 
 def _take_edited(

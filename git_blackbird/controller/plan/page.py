@@ -1,7 +1,7 @@
 """The plan as a page of tasks: make tasks of a page, and change the plan to what an edited page says."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -82,6 +82,19 @@ class PageResult:
     def is_changed(self) -> bool:
         """Whether the plan is another one."""
         return bool(self.added or self.edited or self.moved or self.deleted or self.is_reordered)
+
+
+@dataclass(frozen=True)
+class PageChange:
+    """What a page makes of the plan, and the plan before and after."""
+
+    result: PageResult
+    before: Plan
+    after: Plan
+
+
+Judge = Callable[[PageChange], None]
+"""Refuse a change before anything is saved: raise RequestError."""
 
 
 class RemovedError(RequestError):
@@ -171,7 +184,7 @@ def _add(workspace: Workspace, page: Sequence[PageTask], parent: str | None, *, 
     with workspace.transaction() as transaction:
         plan = transaction.state().plan
         above = None if parent is None else named_parent(plan, parent)
-        return _apply(workspace, transaction, _Reading(plan, (), page, above), is_kept=is_kept)
+        return _apply(workspace, transaction, _Reading(plan, (), page, above), is_kept=is_kept).result
 
 
 def edit_page(
@@ -191,19 +204,40 @@ def edit_page(
         reading = _Reading(transaction.state().plan, base, page, above)
         if set(reading.removed) - set(agreed):
             raise RemovedError(reading.removed)
-        return _apply(workspace, transaction, reading, is_kept=True)
+        return _apply(workspace, transaction, reading, is_kept=True).result
+
+
+def change_plan(
+    workspace: Workspace, base: Sequence[PageTask], page: Sequence[PageTask], judge: Judge, *, is_kept: bool
+) -> PageChange:
+    """Change the plan as ``edit_page`` does, if ``judge`` does not refuse, or only return the change.
+
+    Tasks that the page has no longer are deleted. Raises as that does, and what ``judge`` does.
+    """
+    with workspace.transaction() as transaction:
+        reading = _Reading(transaction.state().plan, base, page, None)
+        return _apply(workspace, transaction, reading, judge, is_kept=is_kept)
+
+
+def _refuse_nothing(change: PageChange) -> None:
+    del change
 
 
 def preview_edit(workspace: Workspace, base: Sequence[PageTask], page: Sequence[PageTask]) -> PageResult:
     """Return what ``edit_page`` would do, and save nothing. Raises as that does."""
     with workspace.transaction() as transaction:
         reading = _Reading(transaction.state().plan, base, page, None)
-        return _apply(workspace, transaction, reading, is_kept=False)
+        return _apply(workspace, transaction, reading, is_kept=False).result
 
 
 def _apply(
-    workspace: Workspace, transaction: Transaction, reading: "_Reading", *, is_kept: bool
-) -> PageResult:
+    workspace: Workspace,
+    transaction: Transaction,
+    reading: "_Reading",
+    judge: Judge = _refuse_nothing,
+    *,
+    is_kept: bool,
+) -> PageChange:
     state = transaction.state()
     plan, moment = state.plan, workspace.transition(state.histories)
     wanted = reading.wanted()
@@ -213,11 +247,13 @@ def _apply(
         raise reading.located(error) from error
     after = derive(after, state.histories, moment.gate)
     _require_free(workspace, plan, after)
+    change = PageChange(_result(plan, after, reading), plan, after)
+    judge(change)
     if is_kept and after != plan:
         save_plan(transaction, state, after)
         for task_id in reading.removed:
             transaction.drop_feedback(task_id)
-    return _result(plan, after, reading)
+    return change
 
 
 class _Reading:

@@ -13,7 +13,7 @@ from git_blackbird.controller.queries.status import StatusReport, build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.display.format import format_decision, run_seconds
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.plan.plan import Plan, Task
@@ -150,6 +150,7 @@ class Report:
     """The report on one worktree from ``since``, None for all of it, until ``until``.
 
     ``tasks`` are in plan order, those that left the plan last; ``agents`` begin with the dearest.
+    ``planning`` is what agents took to plan, which is part of what was spent.
     """
 
     repository: str
@@ -159,6 +160,7 @@ class Report:
     overview: StatusReport
     tasks: tuple[ReportedTask, ...]
     agents: tuple[AgentSpent, ...]
+    planning: Spent
     waiting: tuple[AttentionItem, ...]
     faults: tuple[RecordError, ...]
 
@@ -215,6 +217,7 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         overview=overview,
         tasks=tuple(_tasks(state, reading)),
         agents=_agents(reading),
+        planning=total_of(run.spent for run in reading.runs.get(PLANNING, ())),
         waiting=tuple(attention_items(overview)),
         faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
     )
@@ -321,7 +324,7 @@ def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
             yield ReportedTask(
                 task.id, task.title, task.status, reading.sorted_runs(task.id), is_leaf=task.is_leaf
             )
-    for task_id in sorted(reading.runs.keys() - plan.tasks.keys()):
+    for task_id in sorted(reading.runs.keys() - plan.tasks.keys() - {PLANNING}):
         yield ReportedTask(task_id, "", None, reading.sorted_runs(task_id))
 
 

@@ -9,7 +9,7 @@ from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.base.ids import PLANNING, TaskId, owner_fault
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.model.run.history import NO_HISTORY, History
@@ -67,11 +67,12 @@ def task_history(workspace: Workspace, task_id: str) -> History:
 
     Raises RequestError for an id that names neither a task nor records, UnusableError without a plan.
     """
-    if task_id_fault(task_id) is None:
+    if owner_fault(task_id) is None:
         history = workspace.store.records.history(TaskId(task_id))
         if history != NO_HISTORY:
             return history
-    find_task(workspace.store.plan(), task_id)
+    if task_id != PLANNING:
+        find_task(workspace.store.plan(), task_id)
     return NO_HISTORY
 
 

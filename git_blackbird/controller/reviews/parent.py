@@ -10,14 +10,16 @@ from git_blackbird.controller.change.review.reviewer import (
     ReviewerRequest,
     changed_text,
     classify_answer,
+    closed_reading,
     reviewed_worktree,
     run_reviewer,
+    tell_edits,
 )
 from git_blackbird.controller.change.trees import combined_change
 from git_blackbird.controller.change.work.finish import ending_of
 from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
-from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import RunContext, open_run
@@ -141,10 +143,7 @@ async def run_review(
             task_command("runs", run.task_id, f" {run.id} --diff"),
         )
     closed = _close(context.workspace, run, ended, head_tree)
-    for change in closed.own.edits.plan:
-        inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
-    for change in closed.own.edits.config:
-        warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
+    tell_edits(context, closed)
     context.ui.notify(RunEnded(closed, review_request.parent.title, ended.duration_seconds))
     return closed
 
@@ -202,10 +201,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         parent = tasks.get(run.task_id)
         outcome, verdict = classify_answer(ended, read_verdict)
         now = workspace.environment.timestamp()
-        closed = run.ended(ending_of(ended, outcome, now)).leaving(head_tree or run.base_tree)
-        if closed.has_changed_files:
-            closed = closed.noting("the worktree changed during the review")
-        closed = check.add_notes_to(closed)
+        closed = closed_reading(run, ending_of(ended, outcome, now), head_tree, check)
         if verdict is not None:
             closed = closed.finding(verdict)
         moved = parent is None or present_signature(plan, parent) != (run.parent_review_completion_signature)

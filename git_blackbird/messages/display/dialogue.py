@@ -11,7 +11,7 @@ from typing import NamedTuple
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.messages.display.format import MAX_LISTED, counted
 from git_blackbird.messages.incoming.questions import OTHER
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import (
     APPROVES,
@@ -94,13 +94,15 @@ class ShowDiff:
 class WriteRequest:
     """Let a change request be written, which begins with the ``suggestion`` where nothing was written before.
 
-    ``source`` names what a suggestion asks for. ``remark`` says what is sent along; "" for nothing.
+    ``source`` names what a suggestion asks for. ``remark`` says what is sent along; "" for nothing. The paths
+    that it mentions may also be in ``worktree``, the task's own.
     """
 
     suggestion: str | None
     source: str
     remark: str
     title: str = "What should change?"
+    worktree: str | None = None
 
     def reply(self, text: str) -> Decision:
         """Return the decision that sends a text, unchanged."""
@@ -134,7 +136,7 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
     if choice is Choice.REQUEST_CHANGES:
         source = _source(checkpoint.run, checkpoint.merged)
         remark = "" if checkpoint.since_request is None else _REPEATED
-        return WriteRequest(checkpoint.suggested_request, source, remark)
+        return WriteRequest(checkpoint.suggested_request, source, remark, worktree=checkpoint.worktree)
     branch = checkpoint.other_branch
     step: Reply | Confirm = reply_of(choice, branch_confirmed=branch is not None)
     if choice in APPROVES and branch is not None:
@@ -210,4 +212,6 @@ def own_words(question: Question, draft: str) -> str:
 def question_title(task_id: TaskId, place: tuple[int, int]) -> str:
     """Return the title of a question; ``place`` is its number and how many there are."""
     number, count = place
-    return f"{task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
+    return f"{'The planner' if task_id == PLANNING else task_id} asks" + (
+        f" ({number} of {count})" if count > 1 else ""
+    )

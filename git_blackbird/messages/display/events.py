@@ -67,7 +67,8 @@ def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
     """Format an event on one line; None for events too frequent for lines."""
     match event:
         case RunStarted():
-            return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
+            about = "" if event.run_type is RunType.PLANNING else f" {event.task_id}"
+            return f"{_verb(event)}{about} (run {event.run_id}, {clean_line(event.provider)})"
         case RunPlaced():
             return f"{event.task_id} is worked on by {clean_line(event.worker)}"
         case RunEnded():
@@ -105,6 +106,8 @@ def render_decided(event: Decided) -> str:
 def _verb(event: RunStarted) -> str:
     if event.run_type is RunType.REVIEW:
         return "running parent review for"
+    if event.run_type is RunType.PLANNING:
+        return event.title
     if review := review_word(event.run_type):
         return f"running {review} of"
     if event.is_taken_up:
@@ -122,6 +125,16 @@ def _render_end(run: Run, seconds: float) -> str:
         return f"{review_word(run.run_type)} of {run.task_id} {end}"
     if run.run_type is RunType.REVIEW:
         return "\n".join(render_review_end(run, seconds))
+    return _render_planned(run, seconds) if run.run_type is RunType.PLANNING else _render_work(run, seconds)
+
+
+def _render_planned(run: Run, seconds: float) -> str:
+    cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
+    took = ", ".join((render_duration(seconds), *cost))
+    return f"planned ({took})" if run.error is None else f"planning failed ({took}): {clean_line(run.error)}"
+
+
+def _render_work(run: Run, seconds: float) -> str:
     match run.status:
         case RunStatus.SUCCESS:
             changed = "no summary" if run.review_summary is None else _changed(run, run.review_summary)

@@ -30,6 +30,9 @@ TASK_ID_RULE = (
 # Control, surrogate, private use and unassigned characters, whose appearance is unknown.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
+PLANNING = TaskId(".plan")
+"""The name under which those runs are recorded that plan; no task can have it."""
+
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
@@ -50,6 +53,11 @@ def task_id_fault(text: str) -> str | None:
         f"is longer than {MAX_TASK_ID_BYTES} bytes": len(text.encode(errors="replace")) > MAX_TASK_ID_BYTES,
     }
     return next((what for what, holds in faults.items() if holds), None)
+
+
+def owner_fault(text: str) -> str | None:
+    """Return why ``text`` cannot be what a run was made for, a task or planning, or None."""
+    return None if text == PLANNING else task_id_fault(text)
 
 
 def _is_refused(char: str) -> bool:
@@ -145,6 +153,9 @@ def session_fault(text: str) -> str | None:
 
 CheckedTaskId = Annotated[TaskId, Checked(task_id_fault, "not a task id, it ")]
 """A task's id read from a file."""
+
+CheckedOwner = Annotated[TaskId, Checked(owner_fault, "not a task id, it ")]
+"""What a run was made for, read from a file: a task's id, or ``PLANNING``."""
 
 CheckedRunId = Annotated[RunId, Checked(run_id_fault)]
 """A run's id read from a file."""

@@ -39,6 +39,9 @@ OPTIONS_OF = {
     "resume --all": ("cluster", "stop", "reviews", "no_input"),
     "restart": ("cluster", "stop", "reviews", "agent", "no_input"),
     "review run": ("agent", "no_input"),
+    "plan generate": ("agent", "no_input"),
+    "plan refine": ("agent", "no_input"),
+    "deps infer": ("agent", "no_input"),
 }
 
 

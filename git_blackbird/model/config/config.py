@@ -192,9 +192,11 @@ class PlanConfig(Section):
 
 
 class PlanningConfig(Section):
-    """Planning, which only the Go program does."""
+    """Plans that agents make."""
 
-    max_plan_auto_refine_passes: int = key(1, "not used; kept for the Go program", limits=(0, 3))
+    max_plan_auto_refine_passes: int = key(
+        1, "how often an agent that plans is told what is wrong with its plan", limits=(0, 3)
+    )
 
 
 class AgentChoice(Section):

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field
 
-from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, RunId, SessionRef, TaskId
+from git_blackbird.model.base.ids import CheckedOwner, CheckedRunId, CheckedTaskId, RunId, SessionRef, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
@@ -43,7 +43,7 @@ class RunFields(Record):
     """
 
     id: CheckedRunId = RunId("")
-    task_id: CheckedTaskId = Field(default=TaskId(""), alias="taskId")
+    task_id: CheckedOwner = Field(default=TaskId(""), alias="taskId")
     run_type: RunType = RunType.EXECUTE
     provider: str = ""
     provider_session_ref: SessionRef | None = None

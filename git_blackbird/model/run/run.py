@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId
+from git_blackbird.model.base.ids import CheckedOwner, CheckedRunId
 from git_blackbird.model.base.record import TOGETHER
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
@@ -39,7 +39,7 @@ class Run(WrittenRun):
     """The record of one run, and what follows from it alone."""
 
     id: CheckedRunId
-    task_id: CheckedTaskId = Field(alias="taskId")
+    task_id: CheckedOwner = Field(alias="taskId")
     started_at: str = Field(alias="startedAt")
     status: RunStatus
 
@@ -65,7 +65,7 @@ class Run(WrittenRun):
 
     @property
     def is_review(self) -> bool:
-        """Whether this run is a review; reviews never determine the status of a leaf."""
+        """Whether this run only looks: a review, or planning; neither determines the status of a leaf."""
         return self.run_type in REVIEWER_TYPES
 
     @property

@@ -6,13 +6,14 @@ PROGRAM = "git-blackbird"
 
 
 class RunType(StrEnum):
-    """The purpose of a run; the first two are the Go program's."""
+    """The purpose of a run; the first two are the Go program's. ``planning`` is for the plan, not a task."""
 
     EXECUTE = "execute"
     REVIEW = "review"
     SPEC_REVIEW = "spec_review"
     CODE_REVIEW = "code_review"
     MANUAL = "manual"
+    PLANNING = "planning"
 
 
 class RunStatus(StrEnum):
@@ -41,7 +42,9 @@ DETACHED = "HEAD"
 """Where a commit goes while HEAD is on no branch."""
 
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
-REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
+REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW, RunType.PLANNING})
+"""Runs that change nothing; planning is as a review of the plan."""
+
 
 NO_CHANGE = "the agent changed nothing"
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from git_blackbird.messages.incoming.review_answer import TWICE, JsonFinder
+from git_blackbird.messages.incoming.json_answer import TWICE, JsonFinder
 
 
 def _objects_in(text: str) -> list[dict[str, Any]]:

@@ -6,11 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.review_answer import (
-    MAX_CHARACTERS,
-    ReviewAnswerError,
-    parse_review_answer,
-)
+from git_blackbird.messages.incoming.json_answer import MAX_CHARACTERS
+from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
 from git_blackbird.messages.outgoing.review_context import (
     ReviewedChild,
     build_review_context,

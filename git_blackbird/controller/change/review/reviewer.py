@@ -5,12 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.change.work.finish import LIMIT_REASONS, RunOutcome
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.change.work.guard import WorkCheck
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.launch.launch import AgentStart, RunContext, run_agent
 from git_blackbird.controller.launch.scratch import scratch_dir
@@ -20,6 +21,7 @@ from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.fields import Ending
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus, TerminalReason
 from git_blackbird.storage.files import load_bytes
@@ -29,10 +31,25 @@ T = TypeVar("T")
 _CHECKOUT = "review"
 _LIMITS = frozenset({ExitCause.WALL_LIMIT, ExitCause.IDLE_LIMIT})
 _CUT_OFF = {
-    ExitCause.WALL_LIMIT: "the review took too long",
-    ExitCause.IDLE_LIMIT: "the reviewer printed nothing for too long",
-    ExitCause.INTERRUPTED: "the review was interrupted",
+    ExitCause.WALL_LIMIT: "the {0.work} took too long",
+    ExitCause.IDLE_LIMIT: "the {0.who} printed nothing for too long",
+    ExitCause.INTERRUPTED: "the {0.work} was interrupted",
 }
+
+
+class Role(NamedTuple):
+    """How people call an agent that only looks, what it does, and what it answers with.
+
+    ``asks``: questions may be part of its answer.
+    """
+
+    who: str
+    work: str
+    answer: str
+    asks: bool = False
+
+
+REVIEW = Role("reviewer", "review", "verdict")
 
 
 @dataclass(frozen=True)
@@ -95,7 +112,9 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
     return checkout
 
 
-def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> tuple[RunOutcome, T | None]:
+def classify_answer(
+    ended: ProcessResult, parse: Callable[[AgentResult], T], role: Role = REVIEW
+) -> tuple[RunOutcome, T | None]:
     """Classify how a reviewer ended. Only an answer that ``parse`` can read counts as one.
 
     ``parse`` raises ValueError for any other.
@@ -104,20 +123,44 @@ def classify_answer(ended: ProcessResult, parse: Callable[[AgentResult], T]) -> 
     # Stopped by a limit, a reviewer that had answered was only waiting for its own work.
     has_answered = ended.cause in _LIMITS and reading.succeeded
     if ended.cause is not ExitCause.EXITED and not has_answered:
-        return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
+        cut_off = _CUT_OFF[ended.cause].format(role)
+        return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=cut_off), None
     if reading.refusal is not None and not reading.refusal.is_of_task:
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
     if reading.error and not reading.worked and reading.refusal is None:
         return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK), None
-    if reading.succeeded and not reading.is_cut:
+    has_answer = reading.succeeded or (role.asks and bool(reading.questions))
+    if has_answer and not reading.is_cut:
         try:
             return RunOutcome(RunStatus.SUCCESS), parse(reading)
         except ValueError as error:
             return RunOutcome(RunStatus.FAILED, error=str(error)), None
-    fault = "the reviewer's answer is too long" if reading.succeeded else None
+    fault = f"the {role.who}'s answer is too long" if reading.succeeded else None
     if reading.questions:
-        fault = f"the reviewer asked a question instead of giving a verdict: {reading.questions[0].prompt}"
+        asked = reading.questions[0].prompt
+        fault = f"the {role.who} asked a question instead of giving a {role.answer}: {asked}"
     return RunOutcome(RunStatus.FAILED, error=fault), None
+
+
+def closed_reading(
+    run: Run, ending: Ending, head_tree: str | None, check: WorkCheck, role: Role = REVIEW
+) -> Run:
+    """Return the record of an agent that only looks as it is at its end.
+
+    ``head_tree`` is the worktree after it, where it should have written nothing.
+    """
+    closed = run.ended(ending).leaving(head_tree or run.base_tree)
+    if closed.has_changed_files:
+        closed = closed.noting(f"the worktree changed during the {role.work}")
+    return check.add_notes_to(closed)
+
+
+def tell_edits(context: RunContext, closed: Run, role: Role = REVIEW) -> None:
+    """Say what became of plan and configuration while an agent looked that changes nothing."""
+    for change in closed.own.edits.plan:
+        inform(context.ui, f"the plan changed during the {role.work}: {change}", closed.task_id)
+    for change in closed.own.edits.config:
+        warn(context.ui, f"the configuration changed during the {role.work}: {change}", closed.task_id)
 
 
 def reviewed_worktree(context: RunContext, task_id: TaskId, since: str | None) -> str | None:

@@ -1,0 +1,237 @@
+"""One call that plans: an agent answers, a person is asked, and the plan is changed or stays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
+from git_blackbird.controller.core.agents import require_planner
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.stops import not_started_stop
+from git_blackbird.controller.launch.launch import RunContext
+from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
+from git_blackbird.controller.plan.editor import keep_page
+from git_blackbird.controller.plan.page import page_of
+from git_blackbird.controller.planning.diff import proposal_lines
+from git_blackbird.controller.planning.proposal import Proposal, read_proposal, save_proposal
+from git_blackbird.controller.planning.run import PlannerEnd, run_planner
+from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.forms.page import PageTask
+from git_blackbird.messages.incoming.questions import match_answers, take_answer
+from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
+from git_blackbird.model.base.ids import PLANNING
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand, task_command
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.plan.plan import Plan, new_task
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.run.parts import Answer, Question
+from git_blackbird.model.run.states import TerminalReason
+from git_blackbird.model.views.stop import Stop, StopReason
+
+MAX_QUESTION_ROUNDS = 2
+Answered = tuple[tuple[Question, Answer], ...]
+
+
+class PlanningInterface(UserInterface, Protocol):
+    """A user interface that can also ask about plans."""
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        """Show a plan that an agent proposes, and ask what becomes of it; None: nobody is there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Planned:
+    """How a call ended that planned; ``draft`` is where a proposal is kept that was not saved.
+
+    ``is_to_edit``: a person wants to edit it now.
+    """
+
+    stop: Stop
+    proposal: Proposal | None = None
+    is_saved: bool = False
+    draft: Path | None = None
+    is_to_edit: bool = False
+
+
+class PlanSession:
+    """One call of ``plan generate``, ``plan refine`` or ``deps infer``; needs the controller lock.
+
+    ``accepts``: a proposal that can be accepted is, without a question.
+    """
+
+    def __init__(
+        self, workspace: Workspace, ui: PlanningInterface, request: PlanRequest, *, accepts: bool
+    ) -> None:
+        workspace.require_settings()
+        workspace.environment.forbid_agents("plan")
+        self._workspace = workspace
+        self._ui = ui
+        self._request = request
+        self._accepts = accepts
+        self._call = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
+        self._rounds_left = MAX_QUESTION_ROUNDS
+        self._passes_left = workspace.config.planning.max_plan_auto_refine_passes
+
+    def interrupt(self) -> None:
+        """Stop the agent; a second interrupt kills it."""
+        self._call.interrupt()
+
+    async def run(self) -> Planned:
+        """Plan to the end of the call. Raises BlackbirdError when something cannot go on at all."""
+        workspace, call = self._workspace, self._call
+        try:
+            state = await run_in_thread(lambda: recover(workspace, call.ui, call.scope))
+            sweep_scratch_dirs(workspace.paths)
+            self._require_tasks(state.plan)
+            context = call.context_of(require_planner(workspace, self._request.kind))
+            await call.require_consent(context, as_reviewer=True)
+            planned = await self._plan(context, state.plan)
+        except (AgentUnavailableError, NotAgreedError) as error:
+            planned = Planned(not_started_stop(error))
+        stop = planned.stop.with_options(workspace.call_options)
+        if stop.reason is not StopReason.COMPLETED:
+            call.ui.end(stop, workspace.plan_state())
+        return replace(planned, stop=stop)
+
+    def _require_tasks(self, plan: Plan) -> None:
+        """Refuse to change a plan that has no such tasks."""
+        for task_id in self._request.only:
+            find_task(plan, task_id)
+        if not plan.tasks and self._request.kind is not PlanKind.GENERATE:
+            way = TaskCommand(PlanKind.GENERATE, blank=MESSAGE)
+            raise RequestError("the plan has no tasks", hint=way)
+
+    async def _plan(self, context: RunContext, plan: Plan) -> Planned:
+        base, request = page_of(plan), self._request
+        while True:
+            end = await self._ask_agent(context, request, plan)
+            if end is None or self._call.is_interrupted:
+                return Planned(interrupted_stop("before a plan was made"))
+            if (stop := self._stop_after(end)) is not None:
+                return Planned(stop)
+            said = end.run.own.agent.result
+            if end.answer is not None and end.answer.asked:
+                reply = await self._ask_person(end.answer.asked)
+                if isinstance(reply, Stop):
+                    return Planned(reply)
+                request = replace(request, answers=request.answers + reply, change=None, fault=None)
+                continue
+            proposal = self._proposal(base, end)
+            if proposal.faults and self._passes_left:
+                self._passes_left -= 1
+                request = replace(request, proposal=said, fault="\n".join(proposal.faults))
+                continue
+            decided = await self._decide(proposal)
+            if isinstance(decided, Planned):
+                return decided
+            request = replace(request, proposal=said, change=decided, fault="\n".join(proposal.faults))
+
+    async def _ask_agent(self, context: RunContext, request: PlanRequest, plan: Plan) -> PlannerEnd | None:
+        work = run_planner(context, request, plan, self._call.force_stop)
+        with self._call.at_work("stopping", PLANNING):
+            return await self._call.interruptible(work)
+
+    def _stop_after(self, end: PlannerEnd) -> Stop | None:
+        """Return the stop where an agent did not get to answer."""
+        run, again = end.run, self._again()
+        if run.own.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
+            why = clean_line(run.error or "it refused to work")
+            steps = tuple(filter(None, (run.own.way_out, again.with_agent())))
+            return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
+        if run.own.terminal_reason is not None or run.own.agent.result is None:
+            shows = task_command("runs", PLANNING, f" {run.id}")
+            why = clean_line(run.error or "its agent failed", 500)
+            return Stop(StopReason.FAILED, f"no plan was made: {why}", (shows, again))
+        return None
+
+    def _again(self) -> TaskCommand:
+        kind = self._request.kind
+        return TaskCommand(kind, blank=None if kind is PlanKind.INFER else MESSAGE)
+
+    def _proposal(self, base: tuple[PageTask, ...], end: PlannerEnd) -> Proposal:
+        if end.answer is None:
+            return Proposal(base, None, None, (end.run.error or "the agent failed",))
+        return read_proposal(self._workspace, base, self._request, end.answer)
+
+    async def _ask_person(self, questions: tuple[Question, ...]) -> Stop | Answered:
+        """Ask what the agent asks; return the answers with their questions, or the stop without them."""
+        if not self._rounds_left:
+            text = f"no plan was made: the agent asked again after {MAX_QUESTION_ROUNDS} rounds of questions"
+            return Stop(StopReason.FAILED, text, (self._again(),))
+        self._rounds_left -= 1
+        task = new_task(PLANNING, self._request.kind.value, self._workspace.environment.timestamp())
+        reply = await self._call.interruptible(self._call.ui.answer(task, questions))
+        if isinstance(reply, Mapping):
+            answers = match_answers(questions, reply, take_answer)
+            for question in questions:
+                Drafts(self._workspace).answer(PLANNING, question).drop()
+            return tuple(zip(questions, answers, strict=True))
+        is_left = isinstance(reply, Unanswered) or self._call.is_interrupted
+        asked = "".join(f"\n  {clean_line(one.prompt, 500)}{_options(one)}" for one in questions)
+        return Stop(
+            StopReason.INTERRUPTED if is_left else StopReason.WAITING_USER,
+            f"the planner asks before it plans:{asked}",
+            (self._again().with_remark("with the request, and what it asks"),),
+        )
+
+    async def _decide(self, proposal: Proposal) -> Planned | str:
+        """Return how the call ends, or what the agent is to do otherwise."""
+        sound = None if proposal.faults else proposal.change
+        if sound is not None and not sound.result.is_changed:
+            return Planned(Stop(StopReason.COMPLETED, "nothing is to be changed in the plan"), proposal)
+        if sound is not None and self._accepts:
+            return self._save(proposal)
+        fault = next(iter(proposal.faults), None)
+        panel = PlanPanel(tuple(proposal_lines(proposal)), fault, proposal.page is not None)
+        reply = await self._call.interruptible(self._ui.review_plan(panel))
+        if not isinstance(reply, PlanReply):
+            return self._unsaved(proposal, is_left=self._call.is_interrupted or reply is not None)
+        return reply.text if reply.choice is PlanChoice.REVISE else self._carry_out(proposal, reply.choice)
+
+    def _carry_out(self, proposal: Proposal, choice: PlanChoice) -> Planned:
+        if choice is PlanChoice.ACCEPT:
+            return self._save(proposal)
+        if choice is PlanChoice.EDIT:
+            return replace(self._kept(proposal, StopReason.COMPLETED, ""), is_to_edit=True)
+        return self._kept(proposal, StopReason.FAILED, "nothing was changed")
+
+    def _save(self, proposal: Proposal) -> Planned:
+        try:
+            change = save_proposal(self._workspace, proposal)
+        except RequestError as error:
+            faulty = replace(proposal, faults=tuple(error.message.splitlines()))
+            return self._kept(faulty, StopReason.FAILED, f"nothing was changed: {error.message}")
+        saved = replace(proposal, change=change)
+        return Planned(Stop(StopReason.COMPLETED, "the plan is changed", (EXECUTE,)), saved, is_saved=True)
+
+    def _unsaved(self, proposal: Proposal, *, is_left: bool) -> Planned:
+        """Return the end where nobody has decided."""
+        if is_left:
+            return self._kept(proposal, StopReason.INTERRUPTED, "nothing was changed")
+        if proposal.faults:
+            text = "nothing was changed: this plan cannot be accepted"
+            return self._kept(proposal, StopReason.FAILED, text)
+        text = "a plan is proposed, and nothing was changed"
+        return self._kept(proposal, StopReason.DECISION_REQUIRED, text)
+
+    def _kept(self, proposal: Proposal, reason: StopReason, text: str) -> Planned:
+        """Keep a proposal, and return the end that names it."""
+        if proposal.page is None:
+            shows = task_command("runs", PLANNING, " --log", remark="shows what the agent said")
+            return Planned(Stop(reason, text, (shows,)), proposal)
+        draft = keep_page(self._workspace, proposal.base, proposal.page)
+        opens = "edit --plan" if proposal.base else "add"
+        step = ShellLine(f"git blackbird {opens}", "opens the proposal, which is kept; saved, it counts")
+        return Planned(Stop(reason, text, (step,)), proposal, draft=draft)
+
+
+def _options(question: Question) -> str:
+    return f" ({' | '.join(map(clean_line, question.options))})" if question.options else ""
