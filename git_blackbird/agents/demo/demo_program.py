@@ -188,97 +188,6 @@ class _DemoTask(_DemoSession):
                 )
 
 
-class _DemoPlanning(_DemoSession):
-    """Plan: as the lines of the request say."""
-
-    beside_questions = {"tasks": []}  # noqa: RUF012  # never changed
-
-    def __init__(self, context: dict[str, Any]) -> None:
-        super().__init__(context)
-        self.planning: dict[str, Any] = context["planning"]
-        self.tasks: dict[str, dict[str, Any]] = {}
-        self.deleted: list[str] = []
-        self.fixed_answer: str | None = None
-        self.above: list[tuple[int, str]] = []
-
-    def run(self) -> None:
-        if self.planning["kind"] == "deps infer":
-            self._infer()
-        lines = "\n".join(str(self.planning.get(name) or "") for name in ("request", "change"))
-        for line in lines.splitlines():
-            if line.lstrip().startswith("- "):
-                self._add(line)
-            else:
-                self.perform([line])
-
-    def _add(self, line: str) -> None:
-        depth = len(line) - len(line.lstrip())
-        title, _, prompt = (part.strip() for part in line.strip()[2:].partition("|"))
-        self.above = [one for one in self.above if one[0] < depth]
-        name = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
-        task = self._task(name)
-        task |= {"title": title, "prompt": prompt or None}
-        if self.above:
-            task["parent"] = self.above[-1][1]
-        self.above.append((depth, name))
-
-    def _task(self, name: str) -> dict[str, Any]:
-        fields = (
-            "title",
-            "description",
-            "prompt",
-            "criteria",
-            "after",
-            "because",
-            "parent",
-            "agent",
-            "model",
-        )
-        names = ("after", "because") if self.planning["kind"] == "deps infer" else fields
-        return self.tasks.setdefault(name, {"id": name, **dict.fromkeys(names)})
-
-    def do_after(self, rest: str) -> None:
-        names, _, reason = (part.strip() for part in rest.partition("|"))
-        name, other = names.split()
-        task = self._task(name)
-        task["after"] = [*(task["after"] or ()), other]
-        if reason:
-            task["because"] = [*(task["because"] or ()), {"task": other, "reason": reason}]
-
-    def do_set(self, rest: str) -> None:
-        name, field, text = rest.split(None, 2)
-        self._task(name)[field] = text.replace("\\n", "\n")
-
-    def do_drop(self, rest: str) -> None:
-        self.deleted.append(rest)
-
-    def do_plan_answer(self, rest: str) -> None:
-        self.fixed_answer = rest
-
-    def do_plan_answer_once(self, rest: str) -> None:
-        if not self.planning.get("fault"):
-            self.fixed_answer = rest
-
-    def _infer(self) -> None:
-        tasks = self.planning.get("tasks") or []
-        only = self.planning.get("only") or [task["id"] for task in tasks]
-        for task in tasks:
-            text = f"{task.get('prompt', '')} {task.get('description', '')}".split()
-            found = [one["id"] for one in tasks if one["id"] in text and one["id"] != task["id"]]
-            missing = [one for one in found if one not in task.get("after", ())]
-            if missing and task["id"] in only:
-                for other in (*task.get("after", ()), *missing):
-                    self.do_after(f"{task['id']} {other} | it names {other}")
-
-    def final_message(self) -> str:
-        if self.fixed_answer is not None:
-            return self.fixed_answer
-        answer: dict[str, Any] = {"questions": [], "tasks": list(self.tasks.values()), "remarks": ""}
-        if self.planning["kind"] != "deps infer":
-            answer["delete"] = self.deleted
-        return json.dumps(answer)
-
-
 class _DemoReview(_DemoSession):
     """A review; ``previous_fault`` is the error of an answer before this one."""
 
@@ -400,6 +309,75 @@ class _DemoChangeReview(_DemoReview):
         findings = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
         text = f"<verdict>{verdict}</verdict><confidence>high</confidence>{findings}"
         return f"<{self.kind}-review>{text}</{self.kind}-review>"
+
+
+class _DemoPlanning(_DemoReview):
+    """Plan: as the lines of the request say."""
+
+    beside_questions = {"tasks": []}  # noqa: RUF012  # never changed
+    do_plan_answer = _DemoReview.set_answer
+    do_plan_answer_once = _DemoReview.set_answer_once
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        self.planning: dict[str, Any] = context["planning"]
+        super().__init__(context, self.planning.get("fault"))
+        self.tasks: dict[str, dict[str, Any]] = {}
+        self.deleted: list[str] = []
+        # The lines of tasks that one further in would be below.
+        self.above: list[tuple[int, str]] = []
+
+    def run(self) -> None:
+        if self.planning["kind"] == "deps infer":
+            self._infer()
+        lines = "\n".join(str(self.planning.get(name) or "") for name in ("request", "change"))
+        for line in lines.splitlines():
+            if line.lstrip().startswith("- "):
+                self._add(line)
+            else:
+                self.perform([line])
+
+    def _add(self, line: str) -> None:
+        depth = len(line) - len(line.lstrip())
+        title, _, prompt = (part.strip() for part in line.strip()[2:].partition("|"))
+        self.above = [one for one in self.above if one[0] < depth]
+        name = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
+        task = self._task(name)
+        task |= {"title": title, "prompt": prompt or None}
+        if self.above:
+            task["parent"] = self.above[-1][1]
+        self.above.append((depth, name))
+
+    def _task(self, name: str) -> dict[str, Any]:
+        return self.tasks.setdefault(name, {"id": name})
+
+    def do_after(self, rest: str) -> None:
+        names, _, reason = (part.strip() for part in rest.partition("|"))
+        name, other = names.split()
+        task = self._task(name)
+        task["after"] = [*task.get("after", ()), other]
+        if reason:
+            task["because"] = [*task.get("because", ()), {"task": other, "reason": reason}]
+
+    def do_set(self, rest: str) -> None:
+        name, field, text = rest.split(None, 2)
+        self._task(name)[field] = text.replace("\\n", "\n")
+
+    def do_drop(self, rest: str) -> None:
+        self.deleted.append(rest)
+
+    def _infer(self) -> None:
+        tasks = self.planning.get("tasks") or []
+        for task in tasks:
+            text = f"{task.get('prompt', '')} {task.get('description', '')}".split()
+            after, name = task.get("after", []), task["id"]
+            missing = {one["id"] for one in tasks} & set(text) - {name, *after}
+            if missing and name in self.planning.get("only", [name]):
+                for other in (*after, *sorted(missing)):
+                    self.do_after(f"{name} {other} | it names {other}")
+
+    def verdict(self) -> str:
+        answer: dict[str, Any] = {"tasks": list(self.tasks.values())}
+        return json.dumps({**answer, "delete": self.deleted} if self.deleted else answer)
 
 
 def _is_resume() -> bool:

@@ -219,10 +219,6 @@ def change_plan(
         return _apply(workspace, transaction, reading, judge, is_kept=is_kept)
 
 
-def _refuse_nothing(change: PageChange) -> None:
-    del change
-
-
 def preview_edit(workspace: Workspace, base: Sequence[PageTask], page: Sequence[PageTask]) -> PageResult:
     """Return what ``edit_page`` would do, and save nothing. Raises as that does."""
     with workspace.transaction() as transaction:
@@ -234,7 +230,7 @@ def _apply(
     workspace: Workspace,
     transaction: Transaction,
     reading: "_Reading",
-    judge: Judge = _refuse_nothing,
+    judge: Judge = lambda _: None,
     *,
     is_kept: bool,
 ) -> PageChange:

@@ -9,7 +9,7 @@ from git_blackbird.controller.plan.outcomes import deadlock_text
 from git_blackbird.controller.plan.page import PageChange, change_plan, parents_in
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
-from git_blackbird.messages.incoming.plan_answer import OrdersAnswer, TaskAnswer
+from git_blackbird.messages.incoming.plan_answer import PlanAnswer, TaskAnswer
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId, fold_task_id, task_id_from
 from git_blackbird.model.base.sanitize import strip_controls
@@ -35,7 +35,7 @@ class Proposal:
 
 
 def read_proposal(
-    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, answer: OrdersAnswer
+    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, answer: PlanAnswer
 ) -> Proposal:
     """Return what an answer makes of the plan; nothing is saved."""
     page: tuple[PageTask, ...] | None = None
@@ -114,7 +114,7 @@ class _Node(NamedTuple):
 class _Tree:
     """The tasks that there are, as an answer changes them."""
 
-    def __init__(self, base: Sequence[PageTask], request: PlanRequest, answer: OrdersAnswer) -> None:
+    def __init__(self, base: Sequence[PageTask], request: PlanRequest, answer: PlanAnswer) -> None:
         ids = [TaskId(task.fields["id"]) for task in base]
         parents = parents_in(base, ids, None)
         self._request = request
@@ -123,10 +123,10 @@ class _Tree:
         self._faults: list[str] = []
         self._take(answer)
 
-    def _take(self, answer: OrdersAnswer) -> None:
-        taken = {fold_task_id(one) for one in (*self._known, *(one.id or "" for one in answer.changes))}
+    def _take(self, answer: PlanAnswer) -> None:
+        taken = {fold_task_id(one) for one in (*self._known, *(one.id or "" for one in answer.tasks))}
         named: dict[str, TaskAnswer] = {}
-        for one in answer.changes:
+        for one in answer.tasks:
             task_id = one.id or task_id_from(one.title or "", taken)
             taken.add(fold_task_id(task_id))
             if task_id in named:
@@ -140,7 +140,7 @@ class _Tree:
             self._nodes[TaskId(task_id)] = _Node(
                 _merged(old.task, task_id, one), None if parent == _TOP else parent
             )
-        for task_id in answer.deleted:
+        for task_id in answer.delete:
             self._delete(task_id, named)
 
     def _misplaced(self, task_id: str) -> Iterator[str]:

@@ -46,7 +46,7 @@ class PlannerEnd(NamedTuple):
     """How a run ended that planned; ``answer`` is None for one that cannot be used."""
 
     run: Run
-    answer: OrdersAnswer | None
+    answer: PlanAnswer | None
 
 
 async def run_planner(

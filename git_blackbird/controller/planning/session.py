@@ -111,36 +111,35 @@ class PlanSession:
 
     async def _plan(self, context: RunContext, plan: Plan) -> Planned:
         base, request = page_of(plan), self._request
+        proposal = Proposal(base, None, None)
         while True:
             end = await self._ask_agent(context, request, plan)
-            if end is None or self._call.is_interrupted:
-                return Planned(interrupted_stop("before a plan was made"))
-            if (stop := self._stop_after(end)) is not None:
-                return Planned(stop)
-            said = end.run.own.agent.result
+            if isinstance(end, Stop):
+                return self._kept(proposal, end)
             if end.answer is not None and end.answer.asked:
                 reply = await self._ask_person(end.answer.asked)
                 if isinstance(reply, Stop):
-                    return Planned(reply)
-                request = replace(request, answers=request.answers + reply, change=None, fault=None)
+                    return self._kept(proposal, reply)
+                request = replace(request, answers=request.answers + reply)
                 continue
             proposal = self._proposal(base, end)
+            fault = "\n".join(proposal.faults)
+            request = replace(request, proposal=end.run.own.agent.result, fault=fault)
             if proposal.faults and self._passes_left:
                 self._passes_left -= 1
-                request = replace(request, proposal=said, fault="\n".join(proposal.faults))
                 continue
             decided = await self._decide(proposal)
             if isinstance(decided, Planned):
                 return decided
-            request = replace(request, proposal=said, change=decided, fault="\n".join(proposal.faults))
+            request = replace(request, change="\n".join(filter(None, (request.change, decided))))
 
-    async def _ask_agent(self, context: RunContext, request: PlanRequest, plan: Plan) -> PlannerEnd | None:
+    async def _ask_agent(self, context: RunContext, request: PlanRequest, plan: Plan) -> PlannerEnd | Stop:
+        """Let an agent plan; return the stop where it did not get to answer."""
         work = run_planner(context, request, plan, self._call.force_stop)
         with self._call.at_work("stopping", PLANNING):
-            return await self._call.interruptible(work)
-
-    def _stop_after(self, end: PlannerEnd) -> Stop | None:
-        """Return the stop where an agent did not get to answer."""
+            end = await self._call.interruptible(work)
+        if end is None or self._call.is_interrupted:
+            return interrupted_stop("before a plan was made")
         run, again = end.run, self._again()
         if run.own.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
             why = clean_line(run.error or "it refused to work")
@@ -150,7 +149,7 @@ class PlanSession:
             shows = task_command("runs", PLANNING, f" {run.id}")
             why = clean_line(run.error or "its agent failed", 500)
             return Stop(StopReason.FAILED, f"no plan was made: {why}", (shows, again))
-        return None
+        return end
 
     def _again(self) -> TaskCommand:
         kind = self._request.kind
@@ -186,51 +185,53 @@ class PlanSession:
         """Return how the call ends, or what the agent is to do otherwise."""
         sound = None if proposal.faults else proposal.change
         if sound is not None and not sound.result.is_changed:
-            return Planned(Stop(StopReason.COMPLETED, "nothing is to be changed in the plan"), proposal)
+            text = "nothing is to be changed in the plan"
+            remark = f": {clean_line(proposal.remarks, 500)}" if proposal.remarks else ""
+            return Planned(Stop(StopReason.COMPLETED, text + remark), proposal)
         if sound is not None and self._accepts:
             return self._save(proposal)
         fault = next(iter(proposal.faults), None)
         panel = PlanPanel(tuple(proposal_lines(proposal)), fault, proposal.page is not None)
         reply = await self._call.interruptible(self._ui.review_plan(panel))
-        if not isinstance(reply, PlanReply):
-            return self._unsaved(proposal, is_left=self._call.is_interrupted or reply is not None)
-        return reply.text if reply.choice is PlanChoice.REVISE else self._carry_out(proposal, reply.choice)
-
-    def _carry_out(self, proposal: Proposal, choice: PlanChoice) -> Planned:
-        if choice is PlanChoice.ACCEPT:
-            return self._save(proposal)
-        if choice is PlanChoice.EDIT:
-            return replace(self._kept(proposal, StopReason.COMPLETED, ""), is_to_edit=True)
-        return self._kept(proposal, StopReason.FAILED, "nothing was changed")
+        match reply:
+            case PlanReply(PlanChoice.REVISE, text):
+                return text
+            case PlanReply(PlanChoice.ACCEPT):
+                return self._save(proposal)
+            case PlanReply(PlanChoice.EDIT):
+                return replace(self._kept(proposal, Stop(StopReason.COMPLETED, "")), is_to_edit=True)
+            case _:
+                return self._kept(proposal, self._stop_undecided(proposal, reply))
 
     def _save(self, proposal: Proposal) -> Planned:
         try:
             change = save_proposal(self._workspace, proposal)
         except RequestError as error:
             faulty = replace(proposal, faults=tuple(error.message.splitlines()))
-            return self._kept(faulty, StopReason.FAILED, f"nothing was changed: {error.message}")
+            return self._kept(faulty, Stop(StopReason.FAILED, f"nothing was changed: {error.message}"))
         saved = replace(proposal, change=change)
         return Planned(Stop(StopReason.COMPLETED, "the plan is changed", (EXECUTE,)), saved, is_saved=True)
 
-    def _unsaved(self, proposal: Proposal, *, is_left: bool) -> Planned:
-        """Return the end where nobody has decided."""
-        if is_left:
-            return self._kept(proposal, StopReason.INTERRUPTED, "nothing was changed")
+    def _stop_undecided(self, proposal: Proposal, reply: PlanReply | Unanswered | None) -> Stop:
+        """Return the stop where a person wants nothing, or nobody has decided."""
+        if isinstance(reply, Unanswered) or self._call.is_interrupted:
+            return Stop(StopReason.INTERRUPTED, "nothing was changed")
+        if reply is not None:
+            return Stop(StopReason.FAILED, "nothing was changed")
         if proposal.faults:
-            text = "nothing was changed: this plan cannot be accepted"
-            return self._kept(proposal, StopReason.FAILED, text)
-        text = "a plan is proposed, and nothing was changed"
-        return self._kept(proposal, StopReason.DECISION_REQUIRED, text)
+            return Stop(StopReason.FAILED, "nothing was changed: this plan cannot be accepted")
+        return Stop(StopReason.DECISION_REQUIRED, "a plan is proposed, and nothing was changed")
 
-    def _kept(self, proposal: Proposal, reason: StopReason, text: str) -> Planned:
+    def _kept(self, proposal: Proposal, stop: Stop) -> Planned:
         """Keep a proposal, and return the end that names it."""
-        if proposal.page is None:
-            shows = task_command("runs", PLANNING, " --log", remark="shows what the agent said")
-            return Planned(Stop(reason, text, (shows,)), proposal)
-        draft = keep_page(self._workspace, proposal.base, proposal.page)
-        opens = "edit --plan" if proposal.base else "add"
-        step = ShellLine(f"git blackbird {opens}", "opens the proposal, which is kept; saved, it counts")
-        return Planned(Stop(reason, text, (step,)), proposal, draft=draft)
+        draft, step = None, ShellLine(f"git blackbird runs {PLANNING} --log", "shows what the agent said")
+        if proposal.page is not None:
+            draft = keep_page(self._workspace, proposal.base, proposal.page)
+            opens = "edit --plan" if proposal.base else "add"
+            step = ShellLine(f"git blackbird {opens}", "opens the proposal, which is kept; saved, it counts")
+        is_there = proposal.page is not None or bool(proposal.faults)
+        steps = (*stop.next_steps, *([step] if is_there else []))
+        return Planned(replace(stop, next_steps=steps), proposal if is_there else None, draft=draft)
 
 
 def _options(question: Question) -> str:

@@ -74,25 +74,6 @@ class OrdersAnswer(_Part):
     tasks: list[OrderAnswer] = Field(max_length=MAX_TASKS)
     remarks: _Words = Field("", description="What the person should know; empty for nothing.")
 
-    @property
-    def asked(self) -> tuple[Question, ...]:
-        """The questions, each once."""
-        one_each = {question.id: question for question in self.questions}
-        return tuple(
-            Question(id=one.id, prompt=one.prompt, options=tuple(dict.fromkeys(filter(None, one.options))))
-            for one in one_each.values()
-        )
-
-    @property
-    def changes(self) -> list[TaskAnswer]:
-        """What changes of which task."""
-        return [TaskAnswer.model_validate(one.model_dump(by_alias=True)) for one in self.tasks]
-
-    @property
-    def deleted(self) -> list[str]:
-        """The tasks to delete."""
-        return []
-
 
 class PlanAnswer(OrdersAnswer):
     """New tasks, changed ones, and those to delete."""
@@ -101,14 +82,13 @@ class PlanAnswer(OrdersAnswer):
     delete: list[_Words] = Field([], description="The ids of the tasks to delete.")
 
     @property
-    def changes(self) -> list[TaskAnswer]:
-        """New tasks, and what changes of others."""
-        return self.tasks
-
-    @property
-    def deleted(self) -> list[str]:
-        """The tasks to delete."""
-        return self.delete
+    def asked(self) -> tuple[Question, ...]:
+        """The questions, each once."""
+        one_each = {question.id: question for question in self.questions}
+        return tuple(
+            Question(id=one.id, prompt=one.prompt, options=tuple(dict.fromkeys(filter(None, one.options))))
+            for one in one_each.values()
+        )
 
 
 class PlanAnswerError(ValueError):
@@ -122,14 +102,13 @@ def build_plan_schema(model: type[OrdersAnswer]) -> dict[str, Any]:
     return strict_schema({"$ref": ""}, {**parts, "": schema})
 
 
-def parse_plan_answer(text: str, model: type[OrdersAnswer]) -> OrdersAnswer:
-    """Parse the one plan in ``text``, which may be in prose, code fences or envelopes.
+def parse_plan_answer(text: str, model: type[OrdersAnswer]) -> PlanAnswer:
+    """Parse the one answer of this form in ``text``, which may be in prose, code fences or envelopes.
 
     Raises PlanAnswerError; no text raises anything else or takes long.
     """
     try:
-        finder = JsonFinder()
-        answer = read_answer(model, one_answer(text, "tasks", finder))
+        answer = read_answer(model, one_answer(text, "tasks", JsonFinder()))
     except AnswerFault as fault:
         raise PlanAnswerError(f"the answer cannot be used: {fault}") from None
-    return answer
+    return PlanAnswer.model_validate(answer.model_dump(by_alias=True))

@@ -133,6 +133,25 @@ def test_what_others_changed_meanwhile_stays(repo: Path, trial: Trial) -> None:
         assert (task.title, task.prompt) == (("Mine 0", "Theirs")[code], "Theirs.")
 
 
+def test_a_proposal_survives_what_is_asked_of_it_in_vain(repo: Path, trial: Trial) -> None:
+    del trial
+    with planning(repo, "- Use it") as terminal:
+        for number, wish in enumerate(("- Docs", "- More", "fail 3"), start=1):
+            terminal.wait_for(CHOICES, times=number)
+            terminal.type("2", ENTER)
+            terminal.wait_for("(Alt+Enter or Ctrl+S sends", times=number)
+            terminal.type(wish, ALT_ENTER)
+        terminal.wait_to_see("no plan was made: told to fail")
+        assert terminal.end() == 1
+    assert [run.context["planning"].get("change") for run in runs_at(repo)][-1] == "- Docs\n- More\nfail 3"
+    page = (repo / ".git/blackbird/drafts/.new.md").read_text()
+    assert [line for line in page.splitlines() if line.startswith("## ")] == [
+        "## Use it",
+        "## Docs",
+        "## More",
+    ]
+
+
 def test_the_description_is_written_in_the_editor_and_kept_until_it_is_used(repo: Path, trial: Trial) -> None:
     del trial
     environ = {"BLACKBIRD_AGENT_PROVIDER": "demo", "GIT_EDITOR": editor_script(repo, 'echo "- Docs" >>"$1"')}

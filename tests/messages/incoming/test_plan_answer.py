@@ -48,7 +48,7 @@ def test_the_schema_is_in_the_strict_subset_of_every_provider(model: type[Orders
 
 def test_the_words_of_a_plan_cannot_steer_a_terminal_or_hide() -> None:
     said = {"title": " A\u202e\x1b[31m ", "prompt": "one\r\n\ttwo\x00", "criteria": ["\u200bx"]}
-    (task,) = parse_plan_answer(json.dumps({"tasks": [said], "remarks": "\x9b1m"}), PlanAnswer).changes
+    (task,) = parse_plan_answer(json.dumps({"tasks": [said], "remarks": "\x9b1m"}), PlanAnswer).tasks
     assert (task.title, task.prompt, task.criteria) == ("A\ufffd", "one\n\ttwo\ufffd", ["\ufffdx"])
 
 
@@ -108,6 +108,6 @@ _JSON = st.recursive(
 @given(st.text() | st.dictionaries(_NAMES, _JSON, max_size=5).map(json.dumps))
 def test_no_text_raises_anything_else(text: str) -> None:
     try:
-        assert parse_plan_answer(text, PlanAnswer).changes is not None
+        assert parse_plan_answer(text, PlanAnswer).tasks is not None
     except PlanAnswerError:
         return
