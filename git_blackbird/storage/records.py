@@ -53,7 +53,8 @@ class RunStore:
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
-        return [TaskId(name) for name in names if name in self._cached or task_id_fault(name) is None]
+        known = self._cached.keys() - {PLANNING}
+        return [TaskId(name) for name in names if name in known or task_id_fault(name) is None]
 
     def _folders(self, *others: TaskId) -> list[tuple[TaskId, int]]:
         """Return every folder of records with the time of its last change; 0 if that is unknown."""

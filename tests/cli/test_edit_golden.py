@@ -81,7 +81,7 @@ def test_deps(program: Program, repo: Path) -> None:
         ["remove", "a", "b", "--json"],
         ["remove", "q"],
         ["add", "q"],
-        ["infer", "q"],
+        ["guess", "q"],
         ["add"],
         [],
     ):

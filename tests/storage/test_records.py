@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import NO_HISTORY
@@ -438,3 +438,23 @@ def test_records_whose_names_do_not_sort_by_their_start_are_all_read(tmp_path: P
         keep(paths, 2, startedAt="2026-01-02T03:00:00Z")
     history = RunStore(paths).histories()[T]
     assert (len(history.recent), history.is_whole) == (2, True)
+
+
+def test_planning_is_no_task_and_its_runs_are_listed_with_those_of_tasks(paths: Paths) -> None:
+    store = Store(paths, hold_none)
+    with store.transaction() as transaction:
+        for name in (PLANNING, T):
+            transaction.save_run(
+                run_of(id=RunId(GO_ID), taskId=name, program=PROGRAM, startedAt=STAMP, status="success")
+            )
+    for name in (PLANNING, T):
+        # What has not changed for long is kept.
+        os.utime(paths.task_runs(name), (1, 1))
+    for _ in range(2):
+        assert len(store.records.history(PLANNING).runs) == 1
+        assert store.records.tasks() == [T]
+        assert store.records.histories().keys() == {T}
+        assert {run.task_id for run in store.records.recent(5, time.time_ns()).recent} == {PLANNING, T}
+        assert len(list(store.records.written_since(0))) == 2
+    with pytest.raises(ValueError, match="not a task id"):
+        run_of(id=RunId(GO_ID), taskId=".other", program=PROGRAM, startedAt=STAMP, status="success")

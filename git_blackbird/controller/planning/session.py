@@ -7,7 +7,7 @@ from typing import Protocol
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
-from git_blackbird.controller.core.agents import require_planner
+from git_blackbird.controller.core.agents import adding_way_out, require_planner
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -91,7 +91,9 @@ class PlanSession:
             state = await run_in_thread(lambda: recover(workspace, call.ui, call.scope))
             sweep_scratch_dirs(workspace.paths)
             self._require_tasks(state.plan)
-            context = call.context_of(require_planner(workspace, self._request.kind))
+            planner = require_planner(workspace, self._request.kind)
+            with adding_way_out(workspace, self._again().with_agent()):
+                context = call.context_of(planner)
             await call.require_consent(context, as_reviewer=True)
             planned = await self._plan(context, state.plan)
         except (AgentUnavailableError, NotAgreedError) as error:
