@@ -119,6 +119,15 @@ def test_refine(program: Program, repo: Path) -> None:
     program.check("plan_refine")
 
 
+def test_a_requirement_that_no_task_names_is_sent_back_and_never_saved(program: Program, demo: Path) -> None:
+    text = "1. FR-001: orders are listed.\n2. FR-002: orders are kept.\n- The store FR-002\n"
+    program.run("plan", "generate", "-m", text, "--yes", "--agent", "demo")
+    assert not plan_at(demo).tasks
+    program.run("plan", "generate", "-m", f"{text}- The list FR-001\n", "--yes", "--agent", "demo")
+    assert plan_at(demo).tasks.keys() == {"the-store-fr-002", "the-list-fr-001"}
+    program.check("plan_generate_lint")
+
+
 def test_infer(program: Program, repo: Path) -> None:
     program.environ["BLACKBIRD_AGENT_PROVIDER"] = "demo"
     save(repo, [task("a"), task("b", prompt="Use a ."), task("c", prompt="Use a and b ."), task("d")])

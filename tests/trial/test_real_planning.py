@@ -19,7 +19,7 @@ FIELDS = ["id", "title", "description", "prompt", "criteria", "after", "because"
 
 
 def new(title: str, **fields: object) -> dict[str, Any]:
-    return {**dict.fromkeys(FIELDS), "title": title, **fields}
+    return {**dict.fromkeys(FIELDS), "title": title, "criteria": ["it works"], **fields}
 
 
 def plan(*tasks: dict[str, Any], **fields: object) -> dict[str, Any]:

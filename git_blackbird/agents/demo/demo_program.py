@@ -343,6 +343,8 @@ class _DemoPlanning(_DemoReview):
         name = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
         task = self._task(name)
         task |= {"title": title, "prompt": prompt or None}
+        if name not in (one["id"] for one in self.planning.get("tasks") or ()):
+            task["criteria"] = [f"{title}: done"]
         if self.above:
             task["parent"] = self.above[-1][1]
         self.above.append((depth, name))

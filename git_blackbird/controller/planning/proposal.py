@@ -15,6 +15,7 @@ from git_blackbird.model.base.ids import TaskId, fold_task_id, task_id_from
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND, Status
+from git_blackbird.model.rules.lint import RequirementSource, Severity, lint_plan
 
 _TOP = "/"
 _OVER = frozenset({Status.DONE, Status.SKIPPED})
@@ -45,9 +46,22 @@ def read_proposal(
         page = _Tree(base, request, answer).page()
         change_plan(workspace, base, page, changes.append, is_kept=False)
         judge(workspace, changes[0])
+        faults = tuple(_doubts(request, changes[0]))
     except RequestError as error:
         faults = tuple(error.message.splitlines())
     return Proposal(base, page, next(iter(changes), None), faults, answer.remarks)
+
+
+def _doubts(request: PlanRequest, change: PageChange) -> Iterator[str]:
+    """Yield what lint holds against new tasks of an answer, and the requirements that it leaves out."""
+    if request.kind is PlanKind.INFER:
+        return
+    made = {None, *(one.id for one in change.result.added)}
+    sources = (RequirementSource("the request", request.text),)
+    for finding in lint_plan(change.after, sources, has_check=True):
+        if finding.severity is Severity.BLOCKING and finding.task_id in made:
+            about = "" if finding.task_id is None else f"{finding.task_id}: "
+            yield f"{about}{finding.message}: {finding.suggestion}"
 
 
 def save_proposal(workspace: Workspace, proposal: Proposal) -> PageChange:
