@@ -25,6 +25,7 @@ ALLOWED = {
     "cli": {"model", "messages", "controller", "cluster", "cli"},
     "tui": {"model", "messages", "controller", "cluster", "tui"},
     "hook": {"controller", "git"},
+    "merge_plan": {"controller"},
     "__main__": {"cli"},
 }
 # The command that opens the other user interface.

@@ -13,6 +13,7 @@ from tests.trial.program import Trial
 
 SURVEY = """\
 the post-commit hook $REPO/.git/hooks/post-commit; the one from before comes back
+the merge driver for the plan
 1 reference below refs/blackbird/: the trees that diffs are made of
 1 run on record: $REPO/.blackbird, $REPO/.git/blackbird; your own among them: .blackbird/config.json
 4 keys in this repository's git config: $KEYS

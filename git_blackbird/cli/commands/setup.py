@@ -10,6 +10,7 @@ from git_blackbird.controller.setup.install import (
     HookStatus,
     install_hook,
     list_installed,
+    merges_plan,
     remove_all,
     uninstall_hook,
     view_hook,
@@ -33,7 +34,8 @@ _STATE_WORDS = {
 }
 _OFFER = """\
 The post-commit hook notes which commits agents make, and records a commit of yours
-that says `Blackbird-Task: ID` as work on that task. A hook that is already there runs first."""
+that says `Blackbird-Task: ID` as work on that task. A hook that is already there runs first. With it comes
+a merge driver: git merges the plan by task and field."""
 
 
 def hooks(call: CommandContext, action: str) -> ExitCode:
@@ -44,7 +46,9 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
         result = install_hook(call.environment) if action == "install" else uninstall_hook(call.environment)
         outcome, view = result.outcome, result.view
         _print_result(call, result)
-    call.data("setup:HooksOutput", view, outcome=outcome)
+    merges = merges_plan(call.environment)
+    call.print(f"merge driver for the plan: {'installed' if merges else 'not installed'}")
+    call.data("setup:HooksOutput", view, outcome=outcome, merge_driver=merges)
     return ExitCode.OK
 
 

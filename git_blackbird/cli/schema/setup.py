@@ -146,6 +146,7 @@ class HooksOutput(DataOutput, schema_name="hooks"):
     blocked_reason: str | None = field("Why the hook cannot be installed.")
     missing_programs: tuple[str, ...] = field("What the hook would start and is not there.")
     shared: str | None = field("Whom the folder of hooks serves besides this repository.")
+    merge_driver: bool = field("Whether git merges the plan by task and field.")
 
 
 class DeinitOutput(DataOutput, schema_name="deinit"):

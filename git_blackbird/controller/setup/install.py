@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from git_blackbird.git.core.config import list_own_keys, remove_own_sections
 from git_blackbird.git.core.repository import discover, list_tracked
 from git_blackbird.git.hooks import install as hook_files
 from git_blackbird.git.hooks.install import HookAction, HookResult, HookState, HookStatus
+from git_blackbird.git.hooks.merge_driver import install_driver, is_driver_installed, remove_driver
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _ENTRY = Path(__file__).parents[2] / "hook.py"
+_MERGE_ENTRY = _ENTRY.with_name("merge_plan.py")
 
 
 def view_hook(environment: Environment) -> HookStatus:
@@ -52,21 +55,42 @@ def view_hook(environment: Environment) -> HookStatus:
 
 
 def install_hook(environment: Environment) -> HookResult:
-    """Put the hook in its place; one that is there is kept and run first.
+    """Put the hook in its place, where one that is there is kept and run first, and the plan's merge driver.
 
     Raises RequestError where something would be overwritten, UnusableError.
     """
     environment.forbid_agents("change the hooks")
-    return hook_files.install_hook(discover(environment.cwd, environment.environ), _caller())
+    repo, caller = discover(environment.cwd, environment.environ), _caller()
+    result = hook_files.install_hook(repo, caller)
+    with _writing_attributes():
+        install_driver(repo, replace(caller, entry=_MERGE_ENTRY))
+    return result
 
 
 def uninstall_hook(environment: Environment) -> HookResult:
-    """Take the hook away; the one from before is back as it was.
+    """Take the hook and the merge driver away; the hook from before is back as it was.
 
     Raises RequestError where the hook is no longer ours alone, UnusableError.
     """
     environment.forbid_agents("change the hooks")
-    return hook_files.uninstall_hook(discover(environment.cwd, environment.environ), _caller())
+    repo = discover(environment.cwd, environment.environ)
+    result = hook_files.uninstall_hook(repo, _caller())
+    with _writing_attributes():
+        remove_driver(repo)
+    return result
+
+
+def merges_plan(environment: Environment) -> bool:
+    """Whether git merges the plan by task and field here."""
+    return is_driver_installed(discover(environment.cwd, environment.environ))
+
+
+@contextlib.contextmanager
+def _writing_attributes() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UnusableError(f"cannot write {error.filename}: {error.strerror}") from error
 
 
 def _caller() -> HookCommand:
@@ -95,6 +119,7 @@ def list_installed(workspace: Workspace) -> Installed:
     tracked = list_tracked(workspace.repo, STATE_NAME)
     goes = (
         _describe_hook(hook),
+        "the merge driver for the plan" if is_driver_installed(workspace.repo) else None,
         _describe_refs(workspace),
         _describe_state(workspace, tracked),
         _describe_config(workspace),
@@ -211,6 +236,8 @@ def remove_all(workspace: Workspace) -> None:
         _require_no_worktrees(workspace)
         if _is_ours(view_hook(workspace.environment)):
             uninstall_hook(workspace.environment)
+        with _writing_attributes():
+            remove_driver(workspace.repo)
         delete_our_refs(workspace.repo)
         with workspace.store.transaction():
             tracked = list_tracked(workspace.repo, STATE_NAME)

@@ -1,0 +1,65 @@
+"""Git's merge driver for the plan: a section of this repository's configuration, and a line of attributes.
+
+The line is in the git directory: nothing that is shared names a program that others may not have.
+"""
+
+import shlex
+from pathlib import Path
+
+from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.hooks.script import HookCommand
+from git_blackbird.model.base.own_files import PLAN_NAME
+
+_SECTION = "merge.blackbird-plan"
+_LINE = f"{PLAN_NAME} merge=blackbird-plan"
+
+
+def install_driver(repo: Repository, caller: HookCommand) -> None:
+    """Have git merge the plan by task and field; without the program, as text. Raises GitError, OSError."""
+    # Git has meanings of its own for what follows a percent sign.
+    python, entry = (shlex.quote(str(path)).replace("%", "%%") for path in (caller.python, caller.entry))
+    command = f"if test -x {python} && test -e {entry}; then {python} {entry} %O %A %B; "
+    command += "else git merge-file %A %O %B; fi"
+    for key, value in (("name", "plans of git-blackbird, by task and field"), ("driver", command)):
+        repo.git("config", "--local", "--replace-all", *operands(f"{_SECTION}.{key}", value))
+    lines = _lines(repo)
+    if _LINE not in lines:
+        _write(repo, [*lines, _LINE])
+
+
+def is_driver_installed(repo: Repository) -> bool:
+    """Whether anything of the driver is there."""
+    return _has_section(repo) or _LINE in _lines(repo)
+
+
+def remove_driver(repo: Repository) -> None:
+    """Take the driver away, and leave all else as it is. Raises GitError, OSError."""
+    if _has_section(repo):
+        repo.git("config", "--local", "--remove-section", _SECTION)
+    if _LINE in (lines := _lines(repo)):
+        _write(repo, [line for line in lines if line != _LINE])
+
+
+def _has_section(repo: Repository) -> bool:
+    return repo.git("config", "--local", "--get", f"{_SECTION}.driver", check=False).code == 0
+
+
+def _file(repo: Repository) -> Path:
+    return repo.common_dir / "info" / "attributes"
+
+
+def _lines(repo: Repository) -> list[str]:
+    try:
+        return _file(repo).read_text(errors="surrogateescape").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _write(repo: Repository, lines: list[str]) -> None:
+    place = _file(repo)
+    if lines:
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("".join(f"{line}\n" for line in lines), errors="surrogateescape")
+    else:
+        place.unlink()
