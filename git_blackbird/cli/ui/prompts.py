@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,6 +25,7 @@ from prompt_toolkit.filters import Condition, has_completions, is_done
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Window
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -103,7 +105,8 @@ class Prompts:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
         The cursor begins at the choice whose value is ``start``, else at the first; on ``UNDECIDED`` Enter
-        does nothing. Returns the value.
+        does nothing, and neither does it once text was typed or pasted, which is meant for something else,
+        until an arrow moves the cursor. Returns the value.
         """
         has_digits = len(choices) <= _MOST_DIGITS
         for number, choice in enumerate(choices, start=1):
@@ -118,12 +121,14 @@ class Prompts:
             instruction=HOW_TO_CHOOSE if has_digits else "(arrows or j/k; Enter chooses)",
             **self._settings,
         )
+        stray = _StrayText(question)
         bindings = question.application.key_bindings
         if isinstance(bindings, KeyBindings):
             for key in ("escape", "c-d"):
                 bindings.add(key, eager=True)(_leave)
+            stray.bind(bindings)
             bindings.add("enter", filter=Condition(lambda: _is_undecided(question)), eager=True)(_stay)
-        return await self._run(question)
+        return await self._run(question, lambda: stray.remark)
 
     async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText:
         """Read one line that is not blank, beginning with the draft, which has what was typed at any time.
@@ -192,14 +197,14 @@ class Prompts:
             self._is_showing = False
             await self._writer.let_through()
 
-    async def _run(self, question: questionary.Question) -> Any:
+    async def _run(self, question: questionary.Question, remark: Callable[[], str] = str) -> Any:
         """Run one prompt without touching the signal handlers of the loop that it runs in."""
         application = question.application
         application.ttimeoutlen = _ESCAPE_SECONDS
         application.timeoutlen = _SEQUENCE_SECONDS
         application.refresh_interval = _REFRESH_SECONDS
         layout = application.layout
-        layout.container = HSplit([layout.container, self._line_below()])
+        layout.container = HSplit([layout.container, self._line_below(remark)])
         async with self._writer.held():
             self._open, self._is_showing = (application, asyncio.get_running_loop()), False
             # What came while the writer made room for the prompt found none to be shown above.
@@ -212,9 +217,9 @@ class Prompts:
             finally:
                 self._open = None
 
-    def _line_below(self) -> ConditionalContainer:
-        control = FormattedTextControl(lambda: [("class:instruction", self._at_work())])
-        is_shown = ~is_done & Condition(lambda: bool(self._at_work()))
+    def _line_below(self, remark: Callable[[], str]) -> ConditionalContainer:
+        control = FormattedTextControl(lambda: [("class:instruction", remark() or self._at_work())])
+        is_shown = ~is_done & Condition(lambda: bool(remark() or self._at_work()))
         return ConditionalContainer(Window(control, height=1, dont_extend_height=True), filter=is_shown)
 
 
@@ -245,6 +250,40 @@ def _composing() -> KeyBindings:
         event.app.exit(result=UnfinishedText.IN_EDITOR)
 
     return bindings
+
+
+class _StrayText:
+    """Text that was typed or pasted at a list, to which only some keys mean something."""
+
+    def __init__(self, question: questionary.Question) -> None:
+        controls = question.application.layout.find_all_controls()
+        self._lists = [one for one in controls if isinstance(one, InquirerControl)]
+        self._is_there = False
+
+    @property
+    def remark(self) -> str:
+        """What to say of it, as long as Enter chooses nothing because of it."""
+        return "what you typed is no choice: an arrow key moves, then Enter chooses" if self._is_there else ""
+
+    def bind(self, bindings: KeyBindings) -> None:
+        """Take keys without a meaning, and those that end it."""
+        bindings.add(Keys.Any)(self._note)
+        bindings.add(Keys.BracketedPaste)(self._note)
+        bindings.add("enter", filter=Condition(lambda: self._is_there), eager=True)(_stay)
+        for key, move in (("up", InquirerControl.select_previous), ("down", InquirerControl.select_next)):
+            bindings.add(key, eager=True)(partial(self._move, move))
+
+    def _note(self, event: KeyPressEvent) -> None:
+        if event.data.strip() and (event.data.isprintable() or len(event.data) > 1):
+            self._is_there = True
+
+    def _move(self, move: Callable[[InquirerControl], None], event: KeyPressEvent) -> None:
+        del event
+        self._is_there = False
+        for one in self._lists:
+            move(one)
+            while not one.is_selection_valid():
+                move(one)
 
 
 def _is_undecided(question: questionary.Question) -> bool:

@@ -104,6 +104,18 @@ def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) 
     assert last_run(pending).decision_state is state
 
 
+@pytest.mark.parametrize("text", ["looks wrong", "ok fix 2", "\x1b[200~looks wrong\x1b[201~", "no, 9"])
+def test_text_that_is_typed_or_pasted_at_the_list_decides_nothing(pending: Path, text: str) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(text, ENTER, ENTER)
+        terminal.wait_for("what you typed is no choice: an arrow key moves, then Enter chooses")
+        assert last_run(pending).decision_state is DecisionState.PENDING
+        terminal.type("1", DOWN, UP, ENTER)
+        assert terminal.end() == 0
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
+
+
 def test_what_is_rejected_is_taken_back(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
