@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from git_blackbird.controller.change.decide.record import DecisionResult, record
 from git_blackbird.controller.change.undo.selection import has_anything_to_undo
 from git_blackbird.controller.change.undo.undo import undo_task
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
 from git_blackbird.errors import ExitCode, LockedError, UsageError
 from git_blackbird.messages.forms.review_form import ReviewForm
@@ -27,8 +28,9 @@ from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Due, due_of, stage_of
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.states import DecisionState
-from git_blackbird.model.views.stop import StopReason
+from git_blackbird.model.views.stop import Stop, StopReason
 
+_COMMAND, _WAIT_SECONDS = "decide", 0.1
 _ONE_OF = "one of --approve, --request-changes -m TEXT, --reject"
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
@@ -120,6 +122,8 @@ def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is
         except LockedError as error:
             call.print(f"{error.message}; it lands what you approve")
             stop = asyncio.run(decide_beside(workspace, ui, task_ids, only_next=only_next))
+            due = [task.id for task, _ in workspace.plan_state().due(Due.LAND)]
+            _land(call, [task_id for task_id in due if not task_ids or task_id in task_ids])
     return show_stop(call, stop, ui.shown_reviews)
 
 
@@ -184,14 +188,30 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> None:
     workspace = call.workspace
     with build_ui(replace(call, no_input=True, as_json=False), workspace, stream=False) as ui:
         shown: UserInterface = SilentUI() if call.as_json else ui
-        loop = decide_loop(workspace, shown, task_ids, only_next=False)
         try:
-            stop = run_loop(workspace, call.command, loop)
+            stop = _run_landing(call, task_ids, shown)
         except LockedError as error:
             call.print_err(f"{error.message}; it lands what you approved")
             return
-    if stop.reason is not StopReason.COMPLETED and not call.as_json:
+    if stop is not None and stop.reason is not StopReason.COMPLETED and not call.as_json:
         show_stop(call, stop, ui.shown_reviews)
+
+
+def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInterface) -> Stop | None:
+    """Land these tasks, after another decision that lands its own; None where that has landed them, too.
+
+    Raises LockedError while a call is at work that lands whatever is approved.
+    """
+    workspace = call.workspace
+    while any(task.id in task_ids for task, _ in workspace.plan_state().due(Due.LAND)):
+        try:
+            return run_loop(workspace, call.command, decide_loop(workspace, ui, task_ids, only_next=False))
+        except LockedError:
+            command = running_command(workspace)
+            if command is not None and not command.startswith(_COMMAND):
+                raise
+            time.sleep(_WAIT_SECONDS)
+    return None
 
 
 def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:

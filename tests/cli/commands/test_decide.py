@@ -72,6 +72,14 @@ def test_a_call_at_work_lands_what_is_approved_meanwhile(repo: Path) -> None:
     assert (call.returncode, trial.statuses()) == (3, {"a": "done", "b": "waiting_user"}), said
 
 
+def test_what_is_approved_at_once_in_several_terminals_lands_from_each(trial: Trial) -> None:
+    calls = [trial.start("decide", name, "--approve") for name in "abc"]
+    said = "".join(call.communicate(timeout=60)[0] for call in calls)
+    assert [call.returncode for call in calls] == [0, 0, 0], said
+    assert trial.statuses() == {"a": "done", "b": "done", "c": "done", "later": "todo"}, said
+    assert starts(trial) == 3
+
+
 def test_another_call_at_work_lands_it(trial: Trial) -> None:
     with hold_controller(open_at(trial.repo), "execute"):
         said = trial.expect(0, "decide", "a", "--approve")
