@@ -60,7 +60,9 @@ def test_a_worktree_is_not_restored_into_the_repository(trial: Trial) -> None:
 
 def test_what_cannot_be_a_branch_is_refused_with_the_way_out(trial: Trial) -> None:
     trial.expect(0, "branch", "b", "work")
-    assert "already exists" in trial.expect(128, "branch", "b", "work")
+    assert "branch work has the change of b" in trial.expect(0, "branch", "b", "work")
+    git(trial.repo, "branch", "taken")
+    assert "is there already, with something else" in trial.expect(1, "branch", "b", "taken")
     assert "is not a valid" in trial.expect(128, "branch", "b", "a..b")
     assert '"nowhere" is no commit' in trial.expect(1, "branch", "b", "--onto", "nowhere")
     first = git(trial.repo, "rev-parse", "HEAD")

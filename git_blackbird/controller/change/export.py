@@ -12,7 +12,7 @@ from git_blackbird.git.commit.publish import open_request, push_branch, request_
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import add_worktree, is_taken
-from git_blackbird.git.worktree.log import find_commit, tree_of
+from git_blackbird.git.worktree.log import commit_parts, find_commit, tree_of
 from git_blackbird.git.worktree.merging import merge_changes
 from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pair
 from git_blackbird.git.worktree.summary import summarize
@@ -79,10 +79,17 @@ def create_task_branch(
         changes.append(runs[-1].change_elsewhere)
     if not changes:
         raise RequestError(f"{task.id} has changed nothing that a branch could have")
-    parent = _commit_at(workspace, onto)
+    name = name or f"blackbird/{task.id}"
+    there = find_commit(repo, f"refs/heads/{name}")
+    # One that was made before is the branch that it would be.
+    parent = _commit_at(workspace, onto) if there is None or onto is not None else _parent(repo, there)
     before = TreeStore(repo).save({}) if parent is None else tree_of(repo, parent)
     merged = merge_changes(repo, before, changes)
     place = "HEAD" if onto is None else onto
+    if there is not None:
+        if merged.left or commit_parts(repo, there) != (merged.tree, tuple(filter(None, [parent]))):
+            raise _taken_error(task.id, name)
+        return BranchResult(task.id, name, there, parent, summarize(repo, Trees(before, merged.tree)))
     if merged.left:
         listed = sorted(path.decode(errors="replace") for path in merged.left)[:_MAX_NAMED]
         hint = "name a commit that has what the task built on: --onto COMMIT"
@@ -95,11 +102,21 @@ def create_task_branch(
         own = [oid for run in runs for oid in run.own.commits if find_commit(repo, oid) is not None]
         named = f", in commit {', '.join(oid[:12] for oid in own[-_MAX_NAMED:])}" if own else ""
         raise RequestError(f"{place} has the change of {task.id} already{named}", hint=other or None)
-    name = name or f"blackbird/{task.id}"
-    message = render_commit_message(task, runs[-1].id)
-    commit = commit_tree(repo, merged.tree, parent, message)
+    commit = commit_tree(repo, merged.tree, parent, render_commit_message(task, runs[-1].id))
     create_branch(repo, name, commit)
     return BranchResult(task.id, name, commit, parent, summarize(repo, Trees(before, merged.tree)))
+
+
+def _parent(repo: Repository, commit: str) -> str | None:
+    return next(iter(commit_parts(repo, commit)[1]), None)
+
+
+def _taken_error(task_id: TaskId, name: str) -> RequestError:
+    other = task_command("branch", task_id, " NAME")
+    return RequestError(
+        f"the branch {name} is there already, with something else",
+        hint=f"name another: {other}, or git branch -D {shell_word(name)}",
+    )
 
 
 def publish_branch(

@@ -210,7 +210,7 @@ def test_what_a_killed_call_left_is_stopped_and_closed_by_the_next(repo: Path, t
 def test_an_agent_that_writes_is_seen_and_changes_no_plan(repo: Path, trial: Trial) -> None:
     """The command works in a copy; it may still reach the plan by its path."""
     plan = repo / "blackbird.plan.json"
-    answer = json.dumps({"tasks": [{"title": "A"}], "remarks": "I wrote \x1b[31mtoo."})
+    answer = json.dumps({"tasks": [{"title": "A", "criteria": ["it is"]}], "remarks": "I wrote \x1b[31mtoo."})
     writes = f"echo > made.txt; echo '{{}}' > {shlex.quote(str(plan))}"
     script = f"cat >/dev/null; {writes}; printf %s {shlex.quote(answer)}"
     trial.environ = {"BLACKBIRD_AGENT_CMD": script}
@@ -224,7 +224,7 @@ def test_an_agent_that_writes_is_seen_and_changes_no_plan(repo: Path, trial: Tri
 
 def test_prose_around_a_plan_is_no_matter_and_two_plans_are_none(repo: Path, trial: Trial) -> None:
     trial.configure({"command.schema": "true", "planning.maxPlanAutoRefinePasses": "0"})
-    one = 'Here it is:\n```json\n{"tasks": [{"title": "A", "prompt": null}]}\n```\nFine?'
+    one = 'Here it is:\n```json\n{"tasks": [{"title": "A", "criteria": ["it is"]}]}\n```\nFine?'
     for text, code in ((one + one.replace("A", "B"), 1), ('{"tasks": [', 1), (one, 0)):
         trial.environ = {"BLACKBIRD_AGENT_CMD": f"cat >/dev/null; printf %s {shlex.quote(text)}"}
         trial.expect(code, "plan", "generate", "-m", "A", "--yes")

@@ -76,6 +76,17 @@ def test_without_a_program_nothing_is_pushed(trial: Trial, tmp_path: Path) -> No
     assert git(tmp_path / "remote.git", "branch", "--list") == ""
 
 
+def test_a_branch_that_was_made_before_is_pushed(trial: Trial, tmp_path: Path) -> None:
+    trial.expect(0, "branch", "a")
+    commit(trial.repo, {"old.txt": "newer\n"})
+    assert "pushed blackbird/a to origin\n" in trial.expect(0, "branch", "a", "--push")
+    git(trial.repo, "branch", "-f", "blackbird/a", "HEAD")
+    said = trial.expect(1, "branch", "a", "--push")
+    assert said.startswith(
+        "error: the branch blackbird/a is there already, with something else\nhint: name another"
+    )
+
+
 def test_a_change_that_head_has_is_named_with_its_commit(trial: Trial) -> None:
     configure(trial.repo, execution__commit="approved")
     trial.expect(0, "decide", "a", "--approve")
