@@ -1,5 +1,6 @@
 """The command pick: find a task by typing, then do something with it."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,9 +13,11 @@ from git_blackbird.cli.syntax.registry import load_command
 from git_blackbird.cli.ui.prompts import terminal_output
 from git_blackbird.controller.queries.status import label, stopped_tasks
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import is_ready
-from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
 
@@ -22,14 +25,16 @@ from git_blackbird.model.rules.state import PlanState
 def pick(call: CommandContext) -> ExitCode:
     if call.no_input or call.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("pick asks on a terminal", hint="git blackbird list    # then name a task")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal moves no cursor", hint="git blackbird list    # then name a task")
     state = call.workspace.plan_state()
     if not state.plan.tasks:
         call.print("no tasks")
         return ExitCode.OK
-    task_id = _ask("Which task? (type to find it)", list(_tasks(state)), is_searched=True)
+    task_id = _find(call, list(_tasks(state)))
     if task_id is None:
         return ExitCode.INTERRUPTED
-    action = _ask(f"{task_id}:", list(_actions(state.plan, state.plan.tasks[task_id])))
+    action = _ask(f"{task_id}:", list(_actions(state, state.plan.tasks[task_id])))
     if action == ["set-status", task_id]:
         status = _ask("Which status?", [questionary.Choice(one.value, one.value) for one in Status])
         action = None if status is None else [*action, status]
@@ -43,19 +48,44 @@ def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
         yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
 
 
-def _actions(plan: Plan, task: Task) -> Iterator[questionary.Choice]:
+def _actions(state: PlanState, task: Task) -> Iterator[questionary.Choice]:
     """Yield what can be done with a task, likeliest first, each with the words of its command."""
-    if is_ready(plan, task):
+    run = state.latest(task.id)
+    due = None if run is None or not task.is_leaf else due_of(run)
+    if is_ready(state.plan, task):
         yield questionary.Choice("Run it", ["execute", task.id])
-    elif task.status is Status.WAITING_USER:
-        yield questionary.Choice("Decide or answer", ["decide", task.id])
+    elif due is Due.DECIDE:
+        yield questionary.Choice("Decide on it", ["decide", task.id])
+    elif due in {Due.ASK, Due.CONTINUE}:
+        yield questionary.Choice("Continue it", ["resume", task.id])
     yield questionary.Choice("Show it", ["show", task.id])
     yield questionary.Choice("Edit it", ["edit", task.id])
     yield questionary.Choice("Set its status", ["set-status", task.id])
 
 
-def _ask(message: str, choices: Sequence[questionary.Choice], *, is_searched: bool = False) -> Any:
+def _find(call: CommandContext, choices: Sequence[questionary.Choice]) -> TaskId | None:
+    """Let a task be found by typing; None where it was left open."""
+    while True:
+        question = _select("Which task? (type to find it)", choices, is_searched=True)
+        chosen: TaskId | None = question.ask(kbi_msg="")
+        # All are listed where none has what was typed, and none of them is meant.
+        lists = [
+            one for one in question.application.layout.find_all_controls() if hasattr(one, "search_filter")
+        ]
+        typed = "".join(one.search_filter or "" for one in lists).lower()
+        if chosen is None or any(typed in str(one.title).lower() for one in choices):
+            return chosen
+        call.print(f"no task has {typed}")
+
+
+def _ask(message: str, choices: Sequence[questionary.Choice]) -> Any:
     """Return the value that was chosen; None where it was left open."""
+    return _select(message, choices).ask(kbi_msg="")
+
+
+def _select(
+    message: str, choices: Sequence[questionary.Choice], *, is_searched: bool = False
+) -> questionary.Question:
     return questionary.select(
         message,
         choices=choices,
@@ -63,7 +93,7 @@ def _ask(message: str, choices: Sequence[questionary.Choice], *, is_searched: bo
         use_search_filter=is_searched,
         use_jk_keys=False,
         output=terminal_output(),
-    ).ask(kbi_msg="")
+    )
 
 
 def _run(words: Sequence[str]) -> ExitCode:

@@ -45,8 +45,9 @@ from git_blackbird.model.rules.lint import LintFinding, Severity
 from git_blackbird.model.rules.plan_edits import agent_fault
 
 _OFFER = """\
-Statuses that pass (in progress, waiting, failed) need not be written into the plan: they follow from the
-records, and git sees a change of the plan only when a task is over or edited."""
+Statuses that pass (in progress, waiting, failed) need not be written into
+the plan: they follow from the records, and git sees a change of the plan only
+when a task is over or edited."""
 
 
 def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> ExitCode:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import commit_lines, paint, run_lines, runs_table
+from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, paint, run_lines, runs_table
 from git_blackbird.cli.render.tables import (
     Cell,
     render_facts,
@@ -18,6 +18,7 @@ from git_blackbird.cli.render.tables import (
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries import runs as run_queries
+from git_blackbird.controller.queries.attach import attach_command
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.display.reviews import (
@@ -117,6 +118,10 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     call.lines(render_section(FROM_ELSEWHERE, foreign, are_styled=True))
     if listed.more:
         call.print(f"and {listed.more} older")
+    work = [run for run in listed.runs if not run.is_review]
+    if task_id is not None and work:
+        opens = by_hand_lines(work[0], attach_command(workspace, work[0]))
+        call.lines(render_section("its session, by hand", opens))
     call.data("runs:RunsOutput", listed)
     call.warn_records(listed.faults, listed.stale, listed.strays)
 

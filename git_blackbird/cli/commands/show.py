@@ -6,7 +6,7 @@ from dataclasses import replace
 import click
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
+from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
@@ -33,7 +33,6 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import FROM_ELSEWHERE
-from git_blackbird.model.run.run import Run
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
@@ -102,22 +101,14 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
     yield from render_section("runs", _runs(view, call), are_styled=True)
     run = view.history.latest
-    opens = None if run is None else attach_command(call.workspace, run)
-    yield from render_section("its session, by hand", _by_hand(run, opens))
+    opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
+    yield from render_section("its session, by hand", opens)
     foreign = view.history.beside.foreign[::-1][:_MAX_RUNS]
     table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
     yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)], are_styled=True)
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
-
-
-def _by_hand(run: Run | None, opens: str | None) -> Iterator[str]:
-    """Yield what opens a session by hand: without a record, and unless a decision is due, with one."""
-    if run is not None and opens is not None:
-        yield opens
-        if not run.is_pending:
-            yield task_command("resume", run.task_id, " --interactive", remark="with a record and a decision")
 
 
 def _foreign_feedback(view: TaskView) -> Iterator[str]:

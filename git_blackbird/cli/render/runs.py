@@ -295,3 +295,11 @@ def _maker_row(maker: CommitSource) -> tuple[Cell | str, ...]:
     if maker.run_id is not None:
         return (task, f"run {clean_line(maker.run_id)}", "no record here", "", "")
     return (task, "names no run", "", "", "")
+
+
+def by_hand_lines(run: Run, opens: str | None) -> Iterator[str]:
+    """Yield what opens a session by hand: without a record, and unless a decision is due, with one."""
+    if opens is not None:
+        yield opens
+        if not run.is_pending:
+            yield task_command("resume", run.task_id, " --interactive", remark="with a record and a decision")

@@ -140,7 +140,8 @@ def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
         if one in state.plan.tasks and len(feedback_below(state, state.plan.tasks[one])) > 1
     )
     steps: list[str] = [task_command("resume --all", one, remark="each of these") for one in several]
-    steps += [resume(leaf) for leaf in action.leaves]
+    places = {leaf.id: place for place, leaf in enumerate(state.plan.leaves())}
+    steps += [resume(leaf) for leaf in sorted(action.leaves, key=lambda leaf: places[leaf.id])]
     for parent in parents:
         if parent.fault is not None:
             leaves = feedback_below(state, state.plan.tasks[parent.task_id])

@@ -58,8 +58,8 @@ _LONGEST_PATH = 1000
 class _Rank(IntEnum):
     """What gives way first where a terminal has few rows."""
 
-    CRITERIA = auto()
     SNIPPETS = auto()
+    CRITERIA = auto()
     HEADING = auto()
     SINCE_REQUEST = auto()
     AGENT = auto()

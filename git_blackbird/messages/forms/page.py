@@ -17,7 +17,7 @@ from git_blackbird.errors import RequestError
 _HEADING = re.compile(r"(#{2,})(?: +(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CONTINUES = re.compile(r"(?: {2}|\t)\s*\S")
-_CRITERION = re.compile(r"- \[[ xX]\] (.*)")
+_CRITERION = re.compile(r"- \[[ xX]\](?: (.*))?")
 _BECAUSE = r'because (?:"(?:[^"\\]|\\.)*"|[^":]+)'
 _FIELD = re.compile(rf"(id|after|agent|model|description|notes|prompt|status|{_BECAUSE}): ?(.*)")
 _MISPLACED = re.compile(
@@ -170,8 +170,9 @@ class _Reader:
     def _take_line(self, number: int, line: str) -> None:
         task = self._tasks[-1]
         if criterion := _CRITERION.fullmatch(line):
-            self._tasks[-1] = replace(task, criteria=(*task.criteria, self._value(number, criterion[1])))
-            self._is_in_criterion = not criterion[1].startswith('"')
+            text = criterion[1] or ""
+            self._tasks[-1] = replace(task, criteria=(*task.criteria, self._value(number, text)))
+            self._is_in_criterion = not text.startswith('"')
             return
         if self._is_in_criterion and _CONTINUES.match(line) and not _FENCE.match(line):
             *before, last = task.criteria

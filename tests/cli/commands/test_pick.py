@@ -33,6 +33,16 @@ def test_its_status_is_set(repo: Path) -> None:
     assert Trial(repo).statuses() == {"a": "skipped"}
 
 
+def test_what_no_task_has_chooses_none(repo: Path) -> None:
+    put_plan(repo, task("a"))
+    with Terminal(repo, "pick") as terminal:
+        terminal.wait_for("a  Task a")
+        terminal.type("zzz", ENTER)
+        terminal.wait_for("no task has zzz")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+
+
 def test_left_open_it_does_nothing(repo: Path) -> None:
     put_plan(repo, task("a"))
     with Terminal(repo, "pick") as terminal:

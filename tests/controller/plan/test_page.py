@@ -154,9 +154,14 @@ def test_errors_name_their_lines_and_nothing_is_saved(planned: Path, text: str, 
     assert said == [fault]
 
 
-def test_two_tasks_of_one_title_are_no_name(planned: Path) -> None:
-    said = faults(lambda: add_page(open_at(planned), parse_page("## T\n## T\n## y\nafter: T\n")))
-    assert said == ["line 4: 'T' is the title of several tasks: t, t-2"]
+def test_two_tasks_of_one_title_are_told_apart_by_an_id_and_are_no_name(planned: Path) -> None:
+    twice = "## T\n## T\n"
+    said = faults(lambda: add_page(open_at(planned), parse_page(twice)))
+    assert said == ["line 2: another task is called T; give one of them an `id:`"]
+    text = "## T\n## T\nid: t-2\n## x\nafter: T"
+    assert faults(lambda: add_page(open_at(planned), parse_page(text))) == [
+        "line 5: 'T' is the title of several tasks: t, t-2"
+    ]
 
 
 def test_five_hundred_tasks_are_added_in_their_order(repo: Path) -> None:
