@@ -56,6 +56,7 @@ from git_blackbird.tui.screens.review import (
 )
 from git_blackbird.tui.screens.settings import SettingsScreen
 from git_blackbird.tui.widgets.choices import ChoiceItem
+from git_blackbird.tui.widgets.mention_editor import PathLister
 
 
 class Commands:
@@ -275,8 +276,10 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        marks = app.review_marks(task_id, checkpoint.pair)
-        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, app.path_lister, marks))
+        marks, lister = app.review_marks(task_id, checkpoint.pair), app.path_lister
+        if checkpoint.worktree is not None:
+            lister = PathLister(workspace, checkpoint.worktree)
+        return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, lister, marks))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.show_unsent(task_id, draft.text)

@@ -101,12 +101,20 @@ class Prompts:
         with suppress(termios.error, OSError):
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    async def choose(self, message: str, choices: Sequence[questionary.Choice], start: object = None) -> Any:
+    async def choose(
+        self,
+        message: str,
+        choices: Sequence[questionary.Choice],
+        start: object = None,
+        letters: Sequence[str] = (),
+    ) -> Any:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
         The cursor begins at the choice whose value is ``start``, else at the first; on ``UNDECIDED`` Enter
         does nothing, and neither does it once text was typed or pasted, which is meant for something else,
-        until an arrow moves the cursor. Returns the value.
+        until an arrow moves the cursor. ``letters`` move it to the choices of their places.
+
+        Returns the value.
         """
         has_digits = len(choices) <= _MOST_DIGITS
         for number, choice in enumerate(choices, start=1):
@@ -126,7 +134,7 @@ class Prompts:
         if isinstance(bindings, KeyBindings):
             for key in ("escape", "c-d"):
                 bindings.add(key, eager=True)(_leave)
-            stray.bind(bindings)
+            stray.bind(bindings, letters)
             bindings.add("enter", filter=Condition(lambda: _is_undecided(question)), eager=True)(_stay)
         return await self._run(question, lambda: stray.remark)
 
@@ -265,13 +273,21 @@ class _StrayText:
         """What to say of it, as long as Enter chooses nothing because of it."""
         return "what you typed is no choice: an arrow key moves, then Enter chooses" if self._is_there else ""
 
-    def bind(self, bindings: KeyBindings) -> None:
-        """Take keys without a meaning, and those that end it."""
+    def bind(self, bindings: KeyBindings, letters: Sequence[str]) -> None:
+        """Take keys without a meaning, those that end it, and letters that have one."""
         bindings.add(Keys.Any)(self._note)
         bindings.add(Keys.BracketedPaste)(self._note)
         bindings.add("enter", filter=Condition(lambda: self._is_there), eager=True)(_stay)
         for key, move in (("up", InquirerControl.select_previous), ("down", InquirerControl.select_next)):
             bindings.add(key, eager=True)(partial(self._move, move))
+
+        for place, letter in enumerate(letters):
+            bindings.add(letter)(partial(self._point, place))
+
+    def _point(self, place: int, event: KeyPressEvent) -> None:
+        del event
+        for one in self._lists:
+            one.pointed_at = place
 
     def _note(self, event: KeyPressEvent) -> None:
         if event.data.strip() and (event.data.isprintable() or len(event.data) > 1):

@@ -284,7 +284,7 @@ class TerminalUI(AskingUI):
         """Ask, with the answer no under the cursor."""
         await self._display.drained()
         choices = [questionary.Choice(step.no, False), questionary.Choice(step.yes, True)]
-        answer: bool = await self._prompts.choose(step.question, choices)
+        answer: bool = await self._prompts.choose(step.question, choices, letters="ny")
         return answer
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
@@ -317,7 +317,9 @@ class TerminalUI(AskingUI):
         suggestion = step.suggestion or ""
         try:
             while True:
-                text = await self._prompts.compose(message, draft, suggestion, self._paths)
+                text = await self._prompts.compose(
+                    message, draft, suggestion, lambda: self._paths(step.worktree)
+                )
                 if text is UnfinishedText.IN_EDITOR:
                     draft.text = draft.text or suggestion
                     await self._edit(draft)
@@ -363,9 +365,9 @@ class TerminalUI(AskingUI):
                     running.exception()
                     raise
 
-    def _paths(self) -> list[str]:
+    def _paths(self, worktree: str | None) -> list[str]:
         try:
-            return paths_of(self._workspace)
+            return paths_of(self._workspace, worktree)
         except BlackbirdError:
             # Completing is a convenience: a request can be written without it.
             return []

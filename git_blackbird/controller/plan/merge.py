@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.process import run_git
+from git_blackbird.git.core.process import operands, run_git
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.plan_merge import merge_plans
@@ -30,17 +30,18 @@ def merge_files(base: str, ours: str, theirs: str) -> FileMerge:
         plans = [_plan_in(Path(place)) for place in (base, ours, theirs)]
     except UnusableError as error:
         remark = f"merged as text, since one side is no plan: {error.message.splitlines()[0]}"
-        return FileMerge(_merge_text(Path(ours), ours, base, theirs), (remark,))
+        return FileMerge(_merge_text(ours, base, theirs), (remark,))
     merge = merge_plans(*plans)
     if not merge.conflicts:
         Path(ours).write_bytes(render_plan(merge.ours))
         faults = plan_faults(merge.ours, merge.ours.tasks.keys())
         return FileMerge(not faults, tuple(f"in the merged plan: {fault}" for fault in faults))
+    Path(ours).write_bytes(render_plan(merge.ours))
     with tempfile.TemporaryDirectory() as folder:
-        sides = [Path(folder, name) for name in ("ours", "base", "theirs")]
-        for side, plan in zip(sides, (merge.ours, merge.base, merge.theirs), strict=True):
+        sides = [Path(folder, name) for name in ("base", "theirs")]
+        for side, plan in zip(sides, (merge.base, merge.theirs), strict=True):
             side.write_bytes(render_plan(plan))
-        _merge_text(Path(ours), *map(str, sides))
+        _merge_text(ours, *map(str, sides))
     return FileMerge(False, tuple(f"conflict in {conflict}" for conflict in merge.conflicts))
 
 
@@ -49,10 +50,8 @@ def _plan_in(place: Path) -> Plan:
     return parse_plan(data, place.name) if data else Plan()
 
 
-def _merge_text(into: Path, ours: str, base: str, theirs: str) -> bool:
-    """Let git merge three files into one; return whether nothing is in conflict."""
+def _merge_text(ours: str, base: str, theirs: str) -> bool:
+    """Let git merge the changes from ``base`` to ``theirs`` into a file; return whether all is clean."""
     labels = ("-L", "ours", "-L", "base", "-L", "theirs")
-    words = ("merge-file", "-p", *labels, "--", ours, base, theirs)
-    done = run_git(words, cwd=Path.cwd(), environ=os.environ, check=False)
-    into.write_bytes(done.out)
-    return done.code == 0
+    words = ("merge-file", *labels, *operands(ours, base, theirs))
+    return run_git(words, cwd=Path.cwd(), environ=os.environ, check=False).code == 0

@@ -9,6 +9,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
 from git_blackbird.git.worktree.composing import compose
+from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change, contributions, contributions_since
@@ -50,12 +51,14 @@ def change_pair(
     return compose(workspace.repo, found)
 
 
-def paths_of(workspace: Workspace) -> list[str]:
-    """Name the files of the worktree in order, tracked or new, less what is ignored and our own state.
+def paths_of(workspace: Workspace, worktree: str | None = None) -> list[str]:
+    """Name the files of a worktree in order, tracked or new, less what is ignored and our own state.
 
-    Raises UnusableError.
+    It is the user's, or a task's own at the path ``worktree``. Raises UnusableError.
     """
-    return _without_state(workspace, list_paths(workspace.repo))
+    places = () if worktree is None else task_worktrees(workspace.repo)
+    own = (place.repo for place in places if str(place.repo.top) == worktree)
+    return _without_state(workspace, list_paths(next(own, workspace.repo)))
 
 
 def tracked_paths_of(workspace: Workspace) -> list[str]:

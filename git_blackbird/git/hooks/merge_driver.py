@@ -36,13 +36,13 @@ def is_driver_installed(repo: Repository) -> bool:
 def remove_driver(repo: Repository) -> None:
     """Take the driver away, and leave all else as it is. Raises GitError, OSError."""
     if _has_section(repo):
-        repo.git("config", "--local", "--remove-section", _SECTION)
+        repo.git("config", "--local", "--remove-section", *operands(_SECTION))
     if _LINE in (lines := _lines(repo)):
         _write(repo, [line for line in lines if line != _LINE])
 
 
 def _has_section(repo: Repository) -> bool:
-    return repo.git("config", "--local", "--get", f"{_SECTION}.driver", check=False).code == 0
+    return repo.git("config", "--local", "--get", *operands(f"{_SECTION}.driver"), check=False).code == 0
 
 
 def _file(repo: Repository) -> Path:

@@ -23,11 +23,15 @@ from git_blackbird.tui.widgets.bars import MultiLineInput
 
 
 class PathLister:
-    """Lists the paths of one worktree; the last list stays available while they are listed again."""
+    """Lists the paths of one worktree; the last list stays available while they are listed again.
 
-    def __init__(self, workspace: Workspace) -> None:
+    That is the user's, or a task's own at the path ``worktree``.
+    """
+
+    def __init__(self, workspace: Workspace, worktree: str | None = None) -> None:
         self.known: PathIndex | None = None
         self._workspace = workspace
+        self._worktree = worktree
         self._on_change: Callable[[], object] | None = None
         self._is_listing = False
         self._last_paths: list[str] | None = None
@@ -59,9 +63,9 @@ class PathLister:
     def _path_lists(self) -> Iterator[list[str]]:
         """Yield the tracked paths, which takes less time, then all; nothing after an error."""
         with suppress(BlackbirdError):
-            if self.known is None:
+            if self.known is None and self._worktree is None:
                 yield tracked_paths_of(self._workspace)
-            yield paths_of(self._workspace)
+            yield paths_of(self._workspace, self._worktree)
 
     def _set_paths(self, paths: PathIndex) -> None:
         self.known = paths

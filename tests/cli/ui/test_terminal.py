@@ -260,6 +260,26 @@ def test_enter_takes_the_match_of_a_path_that_is_being_named(pending: Path) -> N
     assert runs_of(pending, "a")[0].decision_feedback == "See @README.md and @src/one.py:3.\nMore."
 
 
+def test_a_path_of_the_tasks_own_worktree_is_offered(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__worktrees="true")
+    put_plan(repo, leaf("a", "write made.txt x\non-feedback write made.txt y"))
+    execute_now(repo)
+    with Terminal(repo, "decide", "a") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        seen = terminal.plain.count("made.txt")
+        terminal.type("See @mad")
+        terminal.wait_for("made.txt", times=seen + 1)
+        terminal.type(ENTER)
+        terminal.wait_to_see("See @made.txt")
+        terminal.type(ESCAPE)
+        terminal.wait_for_list(times=2)
+        terminal.type(ESCAPE)
+        assert terminal.end() == 130
+
+
 def test_a_path_that_is_not_there_is_asked_about_once(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
