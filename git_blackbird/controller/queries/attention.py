@@ -82,20 +82,15 @@ def _with_unblocks(overview: StatusReport, items: Iterable[DueItem]) -> Iterator
         yield item._replace(unblocks=count)
 
 
+def _change_item(overview: StatusReport, task: Task, run: Run) -> DueItem:
+    kind = TABLE[stage_of(run)].kind or OtherKind.CHANGE_REVIEW
+    return DueItem(kind, task, label_of(run), EXECUTE, run.id, _turn_text(overview, task))
+
+
 def _groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     return {
         "pending": [_pending_item(pending) for pending in overview.pending],
-        "change_review": [
-            DueItem(
-                TABLE[stage_of(run)].kind or OtherKind.CHANGE_REVIEW,
-                task,
-                label_of(run),
-                EXECUTE,
-                run.id,
-                _turn_text(overview, task),
-            )
-            for task, run in overview.to_review
-        ],
+        "change_review": [_change_item(overview, task, run) for task, run in overview.to_review],
         "parent_review": [
             DueItem(
                 parent.wait,
