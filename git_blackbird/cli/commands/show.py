@@ -20,6 +20,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
     agent_words,
     check_lines,
+    dependency_title,
     format_moment,
     landing_text,
     message_lines,
@@ -144,8 +145,7 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
 
 
 def _row(task: Task, reason: str | None = None) -> tuple[Cell | str, ...]:
-    because = f", because {clean_line(reason)}" if reason else ""
-    return task.id, label_cell(task.status.value.upper()), f"{clean_line(task.title)}{because}"
+    return task.id, label_cell(task.status.value.upper()), dependency_title(task, reason)
 
 
 def _readiness(view: TaskView) -> Iterator[str]:

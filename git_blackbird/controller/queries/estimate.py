@@ -3,8 +3,9 @@
 from collections.abc import Collection
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.report import ReportedTask, build_report
+from git_blackbird.controller.queries.report import ReportedTask, reported_tasks
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
 
 
@@ -13,10 +14,11 @@ def build_estimate(workspace: Workspace, task_ids: Collection[TaskId] | None = N
 
     Raises UnusableError where no plan is there.
     """
-    report = build_report(workspace)
-    plan, config = report.plan, workspace.config
+    state, config = workspace.plan_state(), workspace.config
+    plan = state.plan
     left = [leaf for leaf in plan.leaves() if (not leaf.is_over if task_ids is None else leaf.id in task_ids)]
-    done = (task for task in report.done if plan.tasks[task.id].is_leaf)
+    worked_on = reported_tasks(workspace, state)
+    done = (task for task in worked_on if task.is_leaf and task.status is Status.DONE)
     samples = [sample for task in done if (sample := _sample(task)) is not None]
     return estimate(plan, left, samples, config.agent, config.execution.jobs)
 

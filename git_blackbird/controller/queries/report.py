@@ -206,9 +206,7 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
     moment = None if since is None else parse_since(workspace, since)
     state = workspace.plan_state()
     overview = build_overview(workspace, state)
-    reading = _Reading(now, moment or 0)
-    for found in workspace.store.records.written_since((moment or 0) - _SLACK_NANOSECONDS):
-        reading.take(found)
+    reading = _read_records(workspace, now, moment or 0)
     return Report(
         repository=workspace.paths.state_root.name,
         since=None if moment is None else format_timestamp(moment),
@@ -221,6 +219,18 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         waiting=tuple(attention_items(overview)),
         faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
     )
+
+
+def reported_tasks(workspace: Workspace, state: PlanState) -> tuple[ReportedTask, ...]:
+    """Return every task that was ever worked on or done, as a report of all of it has them."""
+    return tuple(_tasks(state, _read_records(workspace, workspace.environment.timestamp(), 0)))
+
+
+def _read_records(workspace: Workspace, now: str, since: int) -> "_Reading":
+    reading = _Reading(now, since)
+    for found in workspace.store.records.written_since(since - _SLACK_NANOSECONDS):
+        reading.take(found)
+    return reading
 
 
 def parse_since(workspace: Workspace, when: str) -> int:

@@ -51,6 +51,12 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def dependency_title(dep: Task, reason: str | None) -> str:
+    """Return the title of a dependency, and why it is one."""
+    because = f", because {clean_line(reason)}" if reason else ""
+    return f"{clean_line(dep.title)}{because}"
+
+
 def unblocks_text(count: int) -> str:
     """Say after other words how many tasks an answer unblocks; "" for none."""
     return f", unblocks {counted(count, 'task')}" if count else ""

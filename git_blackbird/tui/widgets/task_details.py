@@ -6,6 +6,7 @@ from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
+    dependency_title,
     format_cost,
     format_decision,
     format_moment,
@@ -101,8 +102,7 @@ def _readiness(view: TaskView) -> Iterator[StyledLine]:
 
 def _neighbours(tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]) -> Iterator[StyledLine]:
     for task in tasks[:_MAX_NEIGHBOURS]:
-        because = f", because {reasons[task.id]}" if task.id in reasons else ""
-        yield from bulleted([f"{task.id}  {task.status}  {task.title}{because}"])
+        yield from bulleted([f"{task.id}  {task.status}  {dependency_title(task, reasons.get(task.id))}"])
     if len(tasks) > _MAX_NEIGHBOURS:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 
