@@ -72,7 +72,7 @@ class ForegroundProcess(StartedProcess):
         signals.signal_process(self.pid, self.identity, number)
 
     def _work(self) -> None:
-        """Let it begin, wait for its end, and set the terminal as it was."""
+        """Open the gate, wait for the end of the process, and restore the terminal."""
         mode = termios.tcgetattr(sys.stdin)
         try:
             super().open_gate()

@@ -210,7 +210,7 @@ def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInter
             command = running_command(workspace)
             if command is not None and not command.startswith(_COMMAND):
                 raise
-            time.sleep(_WAIT_SECONDS)
+            time.sleep(_WAIT_SECONDS)  # nothing tells when a lock is free
     return None
 
 

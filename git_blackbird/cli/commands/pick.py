@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import questionary
+from questionary.prompts.common import InquirerControl
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.registry import load_command
@@ -64,15 +65,14 @@ def _actions(state: PlanState, task: Task) -> Iterator[questionary.Choice]:
 
 
 def _find(call: CommandContext, choices: Sequence[questionary.Choice]) -> TaskId | None:
-    """Let a task be found by typing; None where it was left open."""
+    """Ask for a task, which is found by typing; return None if the question was left open."""
     while True:
         question = _select("Which task? (type to find it)", choices, is_searched=True)
         chosen: TaskId | None = question.ask(kbi_msg="")
         # All are listed where none has what was typed, and none of them is meant.
-        lists = [
-            one for one in question.application.layout.find_all_controls() if hasattr(one, "search_filter")
-        ]
-        typed = "".join(one.search_filter or "" for one in lists).lower()
+        controls = question.application.layout.find_all_controls()
+        filters = (one.search_filter for one in controls if isinstance(one, InquirerControl))
+        typed = "".join(filter(None, filters)).lower()
         if chosen is None or any(typed in str(one.title).lower() for one in choices):
             return chosen
         call.print(f"no task has {typed}")

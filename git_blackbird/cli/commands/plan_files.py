@@ -100,7 +100,7 @@ def _by_number(name: str) -> list[str]:
 
 
 def _source_name(places: list[str], form: str, top: Path) -> str:
-    """Name a place in the worktree from its top, any other by itself: it may come from anywhere."""
+    """Return the name of a source: a path below the top of the worktree, or else the file's own name."""
     if places == ["-"]:
         return form
     path = Path(places[0]).resolve()

@@ -10,7 +10,7 @@ _LONGEST_CHAIN = 8
 
 
 def estimate_lines(found: Estimate) -> Iterator[str]:
-    """Say what is left, what it goes by, and what it leaves out."""
+    """Yield the lines of an estimate, with what it is based on."""
     if not found.tasks:
         yield "nothing is left to do"
         return
@@ -30,7 +30,7 @@ def estimate_lines(found: Estimate) -> Iterator[str]:
 
 
 def brief_line(found: Estimate) -> str | None:
-    """Say in a line what is left; None where nothing is known."""
+    """Return an estimate in one line; None if nothing is known."""
     if found.seconds is None:
         return None
     row = _row(counted(len(found.tasks), "task"), found.seconds, found.cost_usd)

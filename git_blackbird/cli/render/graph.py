@@ -20,7 +20,7 @@ def render_graph(plan: Plan, form: str) -> str:
 
 
 def _names(graph: LayeredGraph) -> dict[TaskId, str]:
-    """Name tasks by numbers: ids may be words of the form, or have any character."""
+    """Return a name for each task: ids may be keywords of the format, or have any character."""
     tasks = (task_id for layer in graph.layers for task_id in layer)
     return {task_id: f"t{number}" for number, task_id in enumerate(tasks, start=1)}
 

@@ -108,7 +108,7 @@ def spent_text(spent: Spent) -> str:
 
 
 def total_text(spent: Spent) -> str:
-    """Say the same of all runs, and of how many the cost is missing."""
+    """Return the totals of all runs, and how many of them have no known cost."""
     lacks = spent.cost_usd is not None and spent.unpriced
     return spent_text(spent) + (
         f" (without {counted(spent.unpriced, 'run')} of unknown cost)" if lacks else ""
