@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from git_blackbird.cli.schema.base import DataOutput, EventOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
-from git_blackbird.controller.plan.page import AddedTask, PageChange, PageResult
+from git_blackbird.controller.plan.page import PageChange, PageResult
+from git_blackbird.controller.plan.page_reading import AddedTask
 from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Task

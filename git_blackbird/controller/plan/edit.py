@@ -36,7 +36,6 @@ from git_blackbird.model.rules.plan_edits import (
     renamed,
 )
 from git_blackbird.model.rules.reviews import Transition
-from git_blackbird.model.rules.status import derive
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError
@@ -361,7 +360,7 @@ def save_change(
     moment = workspace.transition(state.histories)
     after = change(state.plan, moment)
     if after is not state.plan:
-        after = derive(after, state.histories, moment.gate)
+        after = state.derived(after)
         if is_kept:
             save_plan(transaction, state, after)
     return after

@@ -10,15 +10,8 @@ from typing import NamedTuple, Protocol
 from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import named_parent
-from git_blackbird.controller.plan.page import (
-    PageConflictError,
-    PageResult,
-    RemovedError,
-    add_page,
-    edit_page,
-    page_of,
-    preview_page,
-)
+from git_blackbird.controller.plan.page import PageResult, RemovedError, add_page, edit_page, preview_page
+from git_blackbird.controller.plan.page_reading import PageConflictError, page_of
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.messages.forms.page import (

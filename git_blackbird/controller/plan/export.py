@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.plan.page import page_of
+from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.messages.forms.checklist import render_checklist
 from git_blackbird.messages.forms.page import EXPORTED, PageTask, render_page
 from git_blackbird.model.base.ids import TaskId

@@ -9,15 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.plan.page import (
-    PageResult,
-    add_page,
-    edit_page,
-    page_of,
-    parents_in,
-    preview_edit,
-    preview_page,
-)
+from git_blackbird.controller.plan.page import PageResult, add_page, change_plan, edit_page, preview_page
+from git_blackbird.controller.plan.page_reading import page_of, parents_in
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.page import PageError, PageTask, given_fields, parse_page, render_page
@@ -59,8 +52,10 @@ def import_tasks(workspace: Workspace, source: Source, request: ImportRequest) -
     remarks = (*source.left_out, *merge.remarks())
     if not base:
         result = (preview_page if request.is_dry_run else add_page)(workspace, page)
+    elif request.is_dry_run:
+        result = change_plan(workspace, base, page, is_kept=False).result
     else:
-        result = (preview_edit if request.is_dry_run else edit_page)(workspace, base, page)
+        result = edit_page(workspace, base, page)
     if not request.is_dry_run:
         save_import(workspace.paths, request.name, render_page(merge.all_known()))
     return ImportResult(result, remarks)

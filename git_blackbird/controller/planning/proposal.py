@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.outcomes import deadlock_text
-from git_blackbird.controller.plan.page import PageChange, change_plan, parents_in
+from git_blackbird.controller.plan.page import PageChange, change_plan
+from git_blackbird.controller.plan.page_reading import parents_in
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
 from git_blackbird.messages.incoming.plan_answer import PlanAnswer, TaskAnswer

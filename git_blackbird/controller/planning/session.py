@@ -17,7 +17,7 @@ from git_blackbird.controller.engine.stops import not_started_stop
 from git_blackbird.controller.launch.launch import RunContext
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.plan.editor import keep_page
-from git_blackbird.controller.plan.page import page_of
+from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.controller.planning.diff import proposal_lines
 from git_blackbird.controller.planning.proposal import Proposal, read_proposal, save_proposal
 from git_blackbird.controller.planning.run import PlannerEnd, run_planner

@@ -68,7 +68,11 @@ class PlanState:
     @cached_property
     def plan(self) -> Plan:
         """The plan with the statuses that follow from the records."""
-        return derive(self.saved, self.histories, self.gate, only_lasting=self.only_lasting)
+        return self.derived(self.saved)
+
+    def derived(self, plan: Plan) -> Plan:
+        """Return a plan that this one becomes, with the statuses that follow from the records."""
+        return derive(plan, self.histories, self.gate, only_lasting=self.only_lasting)
 
     def written(self, after: Plan, by_hand: Collection[TaskId] = ()) -> Plan:
         """Return what is written of a plan that this becomes; a person set the statuses ``by_hand``."""

@@ -10,14 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.controller.plan.edit import edit_task, rename_task
-from git_blackbird.controller.plan.page import (
-    PageConflictError,
-    RemovedError,
-    add_page,
-    edit_page,
-    page_of,
-    preview_page,
-)
+from git_blackbird.controller.plan.page import RemovedError, add_page, edit_page, preview_page
+from git_blackbird.controller.plan.page_reading import PageConflictError, page_of
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.messages.forms.page import PageTask, parse_page, render_page
