@@ -24,7 +24,7 @@ from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
-from git_blackbird.cli.ui.base import AgentPrinter
+from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.display import LiveDisplay
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.views.events import RunOutput

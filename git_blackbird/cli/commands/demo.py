@@ -13,9 +13,10 @@ from git_blackbird.cli.commands.status_list import status
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER
-from git_blackbird.cli.ui.base import BaseUI, Writer
+from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
+from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace

@@ -18,7 +18,8 @@ from git_blackbird.cli.render.stops import (
     show_timings,
 )
 from git_blackbird.cli.stdio import is_capable_terminal
-from git_blackbird.cli.ui.base import BaseUI, Writer
+from git_blackbird.cli.ui.base import BaseUI
+from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.status_changes import reset_task

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from git_blackbird.cli.ui.base import STDOUT, Writer
+from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event

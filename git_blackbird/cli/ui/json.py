@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from git_blackbird.cli.output import event_line
 from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
-from git_blackbird.cli.ui.base import BaseUI, Writer
+from git_blackbird.cli.ui.base import BaseUI
+from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.plan import Task

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from git_blackbird.cli.render.tables import width_of
-from git_blackbird.cli.ui.base import STDERR, STDOUT, AskingUI, OpenDraft, Writer
+from git_blackbird.cli.ui.base import AskingUI, OpenDraft
+from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace

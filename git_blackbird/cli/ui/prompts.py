@@ -31,7 +31,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from questionary.prompts.common import InquirerControl
 
-from git_blackbird.cli.ui.base import STDOUT, Writer
+from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import UNDECIDED
 from git_blackbird.model.base.path_search import MENTION, PathIndex

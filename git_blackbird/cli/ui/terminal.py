@@ -13,7 +13,7 @@ import questionary
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import painted_diff
-from git_blackbird.cli.ui.base import STDERR, AskingUI, OpenDraft
+from git_blackbird.cli.ui.base import AskingUI, OpenDraft
 from git_blackbird.cli.ui.display import (
     LiveActivity,
     LiveDisplay,
@@ -23,6 +23,7 @@ from git_blackbird.cli.ui.display import (
     question_panel,
 )
 from git_blackbird.cli.ui.prompts import HOW_TO_CHOOSE, LeftOpenError, Prompts, UnfinishedText
+from git_blackbird.cli.ui.writer import STDERR
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace

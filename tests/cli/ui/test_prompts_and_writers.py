@@ -14,8 +14,9 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from git_blackbird.cli.schema.events import event_of
-from git_blackbird.cli.ui.base import MAX_BACKLOG, AgentPrinter, Writer
+from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.prompts import PathCompleter
+from git_blackbird.cli.ui.writer import MAX_BACKLOG, Writer
 from git_blackbird.controller.queries.diff import full_diff, paths_of
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
