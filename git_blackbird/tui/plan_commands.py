@@ -36,7 +36,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.plan_edits import TaskFields, fields_of, merge_fields
+from git_blackbird.model.rules.task_fields import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.plan_edit import (

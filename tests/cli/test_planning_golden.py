@@ -8,7 +8,7 @@ import pytest
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import TaskFields, fields_of
+from git_blackbird.model.rules.task_fields import TaskFields, fields_of
 from git_blackbird.model.run.states import DecisionState
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import run, task

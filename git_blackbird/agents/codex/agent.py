@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from git_blackbird.agents.codex.declaration import CodexConfig
-from git_blackbird.agents.codex.events import CODEX_HELP, CodexParser
+from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import (
     Program,
     Requirements,

@@ -42,7 +42,7 @@ from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.lint import LintFinding, Severity
-from git_blackbird.model.rules.plan_edits import agent_fault
+from git_blackbird.model.rules.task_fields import agent_fault
 
 _OFFER = """\
 Statuses that pass (in progress, waiting, failed) need not be written into

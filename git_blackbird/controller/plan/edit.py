@@ -24,18 +24,9 @@ from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import PlanError
-from git_blackbird.model.rules.plan_edits import (
-    FieldsChange,
-    TaskFields,
-    TreePosition,
-    added,
-    changed_fields,
-    edited,
-    fields_of,
-    moved,
-    renamed,
-)
+from git_blackbird.model.rules.plan_edits import TreePosition, added, edited, moved, renamed
 from git_blackbird.model.rules.reviews import Transition
+from git_blackbird.model.rules.task_fields import FieldsChange, TaskFields, changed_fields, fields_of
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError

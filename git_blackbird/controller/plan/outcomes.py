@@ -10,7 +10,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import FIELD_NAMES
+from git_blackbird.model.rules.task_fields import FIELD_NAMES
 
 DEADLOCK_HINT = "a parent is done when its children are: remove one of these dependencies"
 

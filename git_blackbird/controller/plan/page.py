@@ -17,11 +17,8 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.plan.graph import find_new_deadlock
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.plan_edits import (
-    changed_fields,
-    fields_of,
-    rewritten,
-)
+from git_blackbird.model.rules.plan_edits import rewritten
+from git_blackbird.model.rules.task_fields import changed_fields, fields_of
 from git_blackbird.storage.store import Transaction
 
 

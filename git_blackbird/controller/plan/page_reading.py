@@ -18,11 +18,11 @@ from git_blackbird.model.base.ids import (
 )
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import (
+from git_blackbird.model.rules.plan_edits import WantedTask
+from git_blackbird.model.rules.task_fields import (
     FIELD_NAMES,
     FieldConflictError,
     TaskFields,
-    WantedTask,
     agent_fault,
     fields_of,
     merge_fields,

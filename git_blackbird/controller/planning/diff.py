@@ -9,7 +9,7 @@ from git_blackbird.messages.display.format import agent_words, counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.plan_edits import FIELD_NAMES, changed_fields, fields_of
+from git_blackbird.model.rules.task_fields import FIELD_NAMES, changed_fields, fields_of
 
 _MAX_LINES = 6
 _MAX_FAULTS = 20

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from git_blackbird.model.rules.plan_edits import TaskFields
+from git_blackbird.model.rules.task_fields import TaskFields
 
 
 class FilledForm(BaseModel):

@@ -8,7 +8,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import FIELD_NAMES
+from git_blackbird.model.rules.task_fields import FIELD_NAMES
 
 
 class Sides(NamedTuple):

@@ -14,7 +14,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.messages.forms.form_draft import FilledForm, load_filled_form
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.rules.plan_edits import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields
+from git_blackbird.model.rules.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields
 from git_blackbird.tui.screens.plan_edit import SavingModal, fault_lines
 from git_blackbird.tui.widgets.bars import MultiLineInput, SingleLineInput
 

@@ -28,7 +28,8 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import TaskFields, TreePosition
+from git_blackbird.model.rules.plan_edits import TreePosition
+from git_blackbird.model.rules.task_fields import TaskFields
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests.cli.plans import run, task

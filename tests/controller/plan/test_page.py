@@ -18,7 +18,7 @@ from git_blackbird.messages.forms.page import PageTask, parse_page, render_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.plan_edits import fields_of
+from git_blackbird.model.rules.task_fields import fields_of
 from tests.cli.plans import task
 from tests.controller.support import agree_to_agent, configure, execute, leaf, open_at, put_plan
 from tests.messages.forms.test_page import TEXT

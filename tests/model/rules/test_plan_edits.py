@@ -16,19 +16,18 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import plan_faults
 from git_blackbird.model.rules.plan_edits import (
-    TaskFields,
     TreePosition,
     WantedTask,
     added,
     deleted,
     edited,
-    fields_of,
     moved,
     outside_dependents,
     rewritten,
 )
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import apply_statuses
+from git_blackbird.model.rules.task_fields import TaskFields, fields_of
 from tests.model.building import LATER, STAMP, plan_of, statuses, task, tree
 from tests.support import examples
 

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.rules.plan_edits import (
+from git_blackbird.model.rules.task_fields import (
     FIELD_NAMES,
     FieldConflictError,
     TaskFields,

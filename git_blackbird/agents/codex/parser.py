@@ -1,0 +1,250 @@
+"""Codex's stream, parsed to progress and an outcome."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from git_blackbird.agents.codex.events import (
+    EVENTS,
+    ErrorEvent,
+    Event,
+    Item,
+    ItemEvent,
+    ThreadStarted,
+    ThreadUsage,
+    TurnEvent,
+)
+from git_blackbird.agents.codex.progress import CodexProgress, step, unwrap, unwrap_command
+from git_blackbird.agents.event_parser import EventParser, top_folders, waiting_steps
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.turns import Turn, Turns
+from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.parts import Usage
+
+CODEX_HELP = ProviderHelp(
+    name="codex",
+    package="@openai/codex",
+    update="npm install -g @openai/codex@latest",
+    login="log in with `codex login`, or set a valid CODEX_API_KEY",
+    phrases={
+        AgentFailure.TOO_OLD: ("requires a newer version of codex",),
+        AgentFailure.USAGE_LIMIT: ("to use codex with your chatgpt plan, upgrade",),
+        AgentFailure.NOT_LOGGED_IN: ("no codex credentials were found",),
+    },
+)
+_MAX_REMARKS = 5
+_MAX_AT_WORK = 100
+_WORK = frozenset({"command_execution", "collab_tool_call"})
+_CUT_OFF = {"errored": "failed", "interrupted": "was stopped", "not_found": "was lost"}
+# The beginning of its error line, with the failed request to its own server.
+_REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
+# If its sandbox cannot be created, as in most containers, every command ends with this.
+_NO_SANDBOX = re.compile(r"bwrap: \S")
+_SANDBOX_HINT = (
+    "if this machine is itself a sandbox, such as a container:"
+    " git config blackbird.codex.sandbox danger-full-access"
+)
+_REVIEW_HINT = "its reviews need that sandbox: review with another agent"
+_SAYS_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
+_REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
+
+
+class CodexParser(EventParser[Event]):
+    """Collect thread, last message and the end of the turn, and yield the steps in between."""
+
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(CODEX_HELP, args=args))
+        self._requested = request.session if request.resume else None
+        self._steps = CodexProgress(top_folders(request.folder))
+        self._thread: str | None = None
+        self._began = False
+        # Of turns, the error with which they failed.
+        self._turns: Turns[str | None] = Turns()
+        self._in_turn = False
+        self._text = ""
+        self._at_work: dict[str, str] = {}
+        # The number of lines too long to read, up to the last message.
+        self._skipped_lines = 0
+        self._totals: dict[str, float] = {}
+        self._remarks: list[str] = []
+        self._no_sandbox = ""
+        # Whether a command or an edit went through, and whether a model did anything at all.
+        self._worked = self._has_items = False
+        # The last error event, unless the turn went on after it.
+        self._last_error = ""
+
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+        # A thread whose first turn never began may not have been saved.
+        can_resume = self._began or self._requested == self._thread
+        final_text, woken_texts = self._turns.texts if self._turns.answer else (self._text, ())
+        return AgentResult(
+            session=self._thread if can_resume else None,
+            final_text=final_text,
+            woken_texts=woken_texts,
+            questions=self._turns.questions,
+            usage=self._usage(),
+            raw_totals=self._totals or self._previous,
+            notes=tuple(self._remarks),
+            blocked=_blocked(stderr_tail),
+            is_cut=self._lines.too_long > self._skipped_lines,
+            worked=self._has_items,
+        )
+
+    def _take(self, event: Event) -> Iterator[Progress]:
+        match event:
+            case ThreadStarted():
+                self._thread = event.thread_id or None
+            case ItemEvent(type="item.completed", item=item):
+                self._at_work.pop(item.id, None)
+                self._remember(item)
+                yield from self._steps.completed(item)
+            case ItemEvent(item=item):
+                self._note_work(item)
+                yield from self._steps.started(item)
+            case TurnEvent():
+                self._began = True
+                yield from self._end(event)
+            case ErrorEvent():
+                self._last_error = clean_line(unwrap(event.message or event.error), 1000)
+                yield from step(ProgressKind.NOTE, self._last_error)
+
+    def _end(self, event: TurnEvent) -> Iterator[Progress]:
+        self._in_turn = event.type == "turn.started"
+        if event.type == "turn.completed":
+            self._turns.take(Turn(None, self._text, parse_questions(self._text)))
+            self._last_error = ""
+            self._totals = _totals(event.usage)
+            if self._totals:
+                yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
+        elif event.type == "turn.failed":
+            self._turns.take(Turn(self._failure_text(event), self._text, has_failed=True))
+        if not self._in_turn:
+            self._text = ""
+            yield from waiting_steps(self.remaining_work)
+
+    def _failure_text(self, failed: TurnEvent) -> str:
+        """Return why a turn failed; an earlier error event may have the reason."""
+        text = clean_line(unwrap(failed.error), 1000)
+        return (
+            text if text and self._last_error in text else "; ".join(filter(None, (text, self._last_error)))
+        )
+
+    def _note_work(self, item: Item) -> None:
+        if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
+            self._at_work[item.id] = clean_line(unwrap_command(item.command) or item.tool or item.type)
+
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """The commands and subagents that have not ended with the turn."""
+        is_over = self._turns.answer is not None and not self._in_turn
+        return tuple(self._at_work.values()) if is_over else None
+
+    @property
+    def _failure(self) -> str | None:
+        return self._turns.end
+
+    @property
+    def _completed(self) -> bool:
+        return self._turns.answer is not None and not self._in_turn
+
+    def _remark_cut_off(self, item: Item) -> None:
+        """Note subagents that did not finish, once each; one that was closed had finished."""
+        for thread, state in item.agents_states.items():
+            if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
+                text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
+                self._remarks += [text] if text not in self._remarks else []
+
+    def _remember(self, item: Item) -> None:
+        if item.type and item.type != "error":
+            self._has_items, self._last_error = True, ""
+        match item.type:
+            case "agent_message":
+                self._text = item.text
+                self._skipped_lines = self._lines.too_long
+            case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
+                self._no_sandbox = clean_line(item.aggregated_output)
+            case "command_execution" | "file_change" if item.status == "completed":
+                self._worked = True
+            case "error" if len(self._remarks) < _MAX_REMARKS:
+                self._remarks.append(clean_line(item.message))
+            case "collab_tool_call":
+                self._remark_cut_off(item)
+            case _:
+                pass
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        if self._failure is not None:
+            return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
+        words = self._words(stderr_tail)
+        reason = f": {words}" if words else ""
+        if not self._completed or exit_code != 0:
+            when = "after a turn that was completed" if self._completed else "before the end of the turn"
+            return f"{exit_text(exit_code)} {when}{reason}"
+        if self._is_empty and _SAYS_ERROR.search(error_line(stderr_tail)):
+            return words
+        if self._has_no_sandbox:
+            return f"its sandbox cannot be set up here: {self._no_sandbox}"
+        if self._is_other_thread:
+            return f"worked in the session {self._thread or 'of no name'}, not in {self._requested} as asked"
+        return None
+
+    @property
+    def _has_no_sandbox(self) -> bool:
+        return bool(self._no_sandbox) and not self._worked
+
+    @property
+    def _is_other_thread(self) -> bool:
+        return self._requested is not None and self._thread != self._requested
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        if self._failure is not None:
+            return match_failure(self._failure, self._provider)
+        if self._completed and self._has_no_sandbox:
+            return FailureMatch(AgentFailure.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
+        if self._last_error:
+            return match_failure(self._last_error, self._provider)
+        if exit_code is None or (exit_code <= 0 and not self._is_empty):
+            return None
+        return self._find_refusal(error_line(stderr_tail), exit_code, stderr_tail)
+
+    def _words(self, stderr_tail: str) -> str:
+        """Return the program's own words of an error, from whichever line has them."""
+        return self._last_error or _REQUEST.sub("", error_line(stderr_tail))
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether the turn was completed though no model did anything in it."""
+        return self._completed and not self._has_items and not any(self._totals.values())
+
+    def _usage(self) -> Usage | None:
+        """Return the tokens of this run alone: the program counts a thread over its resumes."""
+        if not self._totals:
+            return None
+        before: Mapping[str, float] = {} if self._is_other_thread else self._previous
+        # A smaller count than before means that the program started again from zero.
+        if any(total < before.get(name, 0) for name, total in self._totals.items()):
+            before = {}
+        used = {name: int(total - before.get(name, 0)) for name, total in self._totals.items()}
+        return Usage(
+            input_tokens=used["input_tokens"],
+            output_tokens=used["output_tokens"],
+            cached_tokens=used["cached_input_tokens"],
+        )
+
+
+def _totals(usage: ThreadUsage) -> dict[str, float]:
+    """Return the counters as printed; none if nothing was counted, as in a turn without a model."""
+    totals = {name: float(count) for name, count in usage}
+    return totals if any(totals.values()) else {}
+
+
+def _blocked(stderr_tail: str) -> str | None:
+    """Describe the patches that the sandbox rejected, for which there is no event."""
+    reasons = [clean_line(reason) for reason in _REJECTED_PATCH.findall(stderr_tail)]
+    if not reasons:
+        return None
+    patches = "1 patch was" if len(reasons) == 1 else f"{len(reasons)} patches were"
+    return f"{patches} rejected: {', '.join(sorted(set(reasons)))}"
