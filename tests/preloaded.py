@@ -27,10 +27,11 @@ from typing import Any, TypeVar, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = (sys.executable, "-m", "git_blackbird")
-# The two files of the package that are started.
-MAIN, HOOK = "__main__.py", "hook.py"
+# The two files of the package that are started, and the scheduler of a cluster.
+MAIN, HOOK, SCHEDULER = "__main__.py", "hook.py", "distributed.cli.dask_scheduler"
 HOOK_PROGRAM = (sys.executable, "-I", str(ROOT / "git_blackbird" / HOOK))
-_KINDS: dict[tuple[str, ...], str] = {PROGRAM: MAIN, HOOK_PROGRAM: HOOK}
+SCHEDULER_PROGRAM = (sys.executable, "-m", SCHEDULER)
+_KINDS: dict[tuple[str, ...], str] = {PROGRAM: MAIN, HOOK_PROGRAM: HOOK, SCHEDULER_PROGRAM: SCHEDULER}
 # The length of a request; the id of a process, and its exit code.
 LENGTH = struct.Struct("!I")
 NUMBER = struct.Struct("!i")
@@ -55,37 +56,39 @@ _VARIABLES = _interpreter_variables(_ENVIRON)
 
 
 @cache
-def _listener_path() -> Path:
+def _listener_path(library: str = "") -> Path:
     """Return where the server takes requests of those that this process does not start itself."""
-    return Path(tempfile.mkdtemp(prefix="listener-")) / "socket"
+    return Path(tempfile.mkdtemp(prefix=f"listener-{library[:1]}")) / "socket"
 
 
 @cache
-def _server() -> socket.socket:
-    """Return the socket that takes requests, of a server that this process starts once."""
+def _server(library: str = "") -> socket.socket:
+    """Return the socket that takes requests, of a server that this process starts once for each library."""
     ours, theirs = socket.socketpair()
     with theirs, socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.fspath(_listener_path()))
+        listener.bind(os.fspath(_listener_path(library)))
         listener.listen()
         passed = theirs.fileno(), listener.fileno()
-        command = (sys.executable, "-m", "tests.preloader", *map(str, passed))
+        command = (sys.executable, "-m", "tests.preloader", *map(str, passed), *filter(None, [library]))
         server = subprocess.Popen(command, env=_ENVIRON, pass_fds=passed, stdin=subprocess.DEVNULL)
     atexit.register(server.wait)
     atexit.register(ours.close)
     return ours
 
 
-def _request(wanted: dict[str, Any], descriptors: Sequence[int]) -> None:
+def _request(wanted: dict[str, Any], descriptors: Sequence[int], library: str) -> None:
     body = marshal.dumps(wanted)
     with _one_at_a_time:
-        socket.send_fds(_server(), [LENGTH.pack(len(body))], descriptors)
-        _server().sendall(body)
+        server = _server(library)
+        socket.send_fds(server, [LENGTH.pack(len(body))], descriptors)
+        server.sendall(body)
 
 
 class Popen(subprocess.Popen[Any]):
     """A ``subprocess.Popen``, of a forked program where it can be one."""
 
     is_on_terminal = False
+    library = ""
     _told: socket.socket | None = None
 
     def _execute_child(self, *args: Any) -> None:
@@ -118,7 +121,7 @@ class Popen(subprocess.Popen[Any]):
         ]
         self._told, theirs = socket.socketpair()
         with theirs:
-            _request(wanted, [*streams, theirs.fileno()])
+            _request(wanted, [*streams, theirs.fileno()], self.library)
         self.pid = self._number()
         self._child_created = True
         self._close_pipe_fds(  # type: ignore[attr-defined]
@@ -175,6 +178,12 @@ def _forking(kind: str, cold: Sequence[str]) -> str:
 def _write_script(path: Path, line: str) -> None:
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(0o755)
+
+
+class WithDask(Popen):
+    """A program that has Dask loaded as well: a scheduler, or one that uses it."""
+
+    library = SCHEDULER
 
 
 class OnTerminal(Popen):

@@ -4,7 +4,7 @@ To load the program takes ten times as long as most of what it then does. A fork
 its own arguments, environment, folder, streams, signals and terminal; only its imports, and the building of
 models that pydantic puts off, are behind it. The arguments ``DESCRIPTOR LISTENER`` are one end of a socket
 from which requests come (``tests/preloaded.py``; the server ends when the other end is closed), and a socket
-to which others connect (``tests/forked.py``).
+to which others connect (``tests/forked.py``). More arguments are libraries to be loaded as well.
 """
 
 import atexit
@@ -36,7 +36,7 @@ import git_blackbird
 from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.main import run
 from git_blackbird.model.config import settings
-from tests.preloaded import HOOK, LENGTH, NUMBER
+from tests.preloaded import HOOK, LENGTH, NUMBER, SCHEDULER
 
 # Standard input, output and error, and the socket on which its id and its end are told.
 DESCRIPTORS = 4
@@ -214,6 +214,8 @@ def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     load_program()
+    for library in sys.argv[3:]:
+        importlib.import_module(library)
     gc.collect()
     gc.freeze()
     request = Server(channel, listener).serve()
@@ -221,9 +223,14 @@ def main() -> None:
         return
     become(request)
     try:
+        if "dask" in sys.modules:
+            # Its configuration is read from the environment when it is loaded.
+            sys.modules["dask"].config.refresh()
         if request.wanted["kind"] == HOOK:
             runpy.run_path(sys.argv[0], run_name="__main__")
             sys.exit()
+        if request.wanted["kind"] == SCHEDULER:
+            sys.modules[SCHEDULER].main()
         run()
     except SystemExit as ending:
         end(ending.code or 0)

@@ -14,6 +14,7 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.timestamps import parse_timestamp
+from tests import preloaded
 from tests.records import fact
 from tests.support import commit, git
 from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
@@ -45,7 +46,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
 @pytest.fixture
 def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
-    return Trial(repo)
+    return Trial(repo, popen=preloaded.WithDask)
 
 
 def agent(signs: Path) -> str:

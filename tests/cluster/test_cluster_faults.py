@@ -16,6 +16,7 @@ from git_blackbird.cluster.remote_run import fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import push
+from tests import preloaded
 from tests.cluster.test_cluster import agent, starts
 from tests.controller.support import open_at
 from tests.support import commit, git
@@ -34,7 +35,7 @@ def trial(repo: Path, machines: Machines, tmp_path: Path) -> Trial:
     commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
     git(tmp_path, "init", "-q", "--bare", "remote.git")
     git(repo, "remote", "add", "origin", f"file://{tmp_path}/remote.git")
-    trial = Trial(repo)
+    trial = Trial(repo, popen=preloaded.WithDask)
     trial.command(agent(tmp_path))
     trial.configure({"cluster.address": machines.address})
     return trial
@@ -244,7 +245,7 @@ def test_an_address_where_nothing_can_be_is_refused_at_once(repo: Path, address:
 
 def test_without_a_scheduler_what_is_waited_for_is_said_and_can_be_interrupted(repo: Path) -> None:
     git(repo, "remote", "add", "origin", "elsewhere")
-    trial = Trial(repo)
+    trial = Trial(repo, popen=preloaded.WithDask)
     trial.plan({"a": ()})
     address = f"tcp://127.0.0.1:{free_port()}"
     home = trial.start("execute", "--no-input", "--cluster", address)

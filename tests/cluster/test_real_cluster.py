@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import preloaded
 from tests.records import fact
 from tests.standin.install import Program
 from tests.standin.real import SANDBOX, binary_of
@@ -24,7 +25,7 @@ def test_a_change_request_goes_to_the_worker_that_has_the_session(
     commit(repo, {"old.txt": "old\n"})
     git(tmp_path, "init", "-q", "--bare", "remote.git")
     git(repo, "remote", "add", "origin", f"file://{tmp_path}/remote.git")
-    trial = Trial(repo)
+    trial = Trial(repo, popen=preloaded.WithDask)
     trial.plan(dict.fromkeys(TASKS, ()))
     both_at_work = threading.Barrier(2)
     shell = model.dialect.shell

@@ -7,13 +7,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from tests import preloaded
 from tests.trial.program import PATIENCE_SECONDS, ROOT
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -49,21 +49,20 @@ class Machines:
         """Start the scheduler."""
         environ = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         options = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
-        self._start("scheduler", ("-m", "distributed.cli.dask_scheduler", *options), environ)
+        self._start("scheduler", (*preloaded.SCHEDULER_PROGRAM, *options), environ)
 
     def work(self, name: str, environ: Mapping[str, str] = MappingProxyType({})) -> None:
         """Start a worker."""
         home = self.home(name)
         folder = str(self.place / name / "work")
         options = ("--name", name, "--dir", folder)
-        self._start(
-            name, ("-m", "git_blackbird", "worker", self.address, *options), {**environ, "HOME": str(home)}
-        )
+        words = (*preloaded.PROGRAM, "worker", self.address, *options)
+        self._start(name, words, {**environ, "HOME": str(home)})
 
-    def _start(self, name: str, args: Sequence[str], environ: dict[str, str]) -> None:
+    def _start(self, name: str, words: Sequence[str], environ: dict[str, str]) -> None:
         with (self.place / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, *args],
+            self.processes[name] = preloaded.WithDask(
+                words,
                 cwd=self.place,
                 env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
                 stdin=subprocess.DEVNULL,

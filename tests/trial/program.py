@@ -24,12 +24,13 @@ class Trial:
 
     repo: Path
     environ: dict[str, str] = field(default_factory=dict)
+    popen: type[preloaded.Popen] = preloaded.Popen
 
     def all_variables(self) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-        return preloaded.Popen(
+        return self.popen(
             [*preloaded.PROGRAM, *args],
             cwd=cwd or self.repo,
             env=self.all_variables(),
