@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 import pygit2
 
 from git_blackbird.agents.configuration import WholeConfig
+from git_blackbird.git.core.repository import LOCAL_VARIABLES, Repository, discover
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.keys import Value, with_value
 from git_blackbird.model.run.run import Run
@@ -44,6 +46,22 @@ def run_trees(repo: Path, run_id: str) -> tuple[str | None, str | None]:
     entries = git(repo, "ls-tree", name).splitlines() if name else ()
     kept = {entry.partition("\t")[2]: entry.split()[2] for entry in entries}
     return kept.get("base"), kept.get("head")
+
+
+def repository_at(path: Path, environ: Mapping[str, str]) -> Repository:
+    """Find a repository as a command does; git is asked only where it is no plain one.
+
+    The same one is returned again, with what it knows of git's configuration while its files are the same.
+    """
+    is_plain = (
+        (path / ".git").is_dir() and not path.is_symlink() and not any(map(environ.get, LOCAL_VARIABLES))
+    )
+    return _plain_repository(path, frozenset(environ.items())) if is_plain else discover(path, environ)
+
+
+@lru_cache(maxsize=64)
+def _plain_repository(path: Path, environ: frozenset[tuple[str, str]]) -> Repository:
+    return Repository(path, path / ".git", path / ".git", dict(environ))
 
 
 def hold_none(_run: Run, _trees: frozenset[str]) -> frozenset[str]:

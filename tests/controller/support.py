@@ -13,7 +13,7 @@ from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
-from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, workspace_of
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.base.ids import TaskId
@@ -30,7 +30,7 @@ from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
-from tests.support import Prepared, hold_none, set_config
+from tests.support import Prepared, hold_none, repository_at, set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -122,7 +122,8 @@ def bring(prepared: Prepared, repo: Path, prepare: Callable[[], object]) -> Path
 
 
 def open_at(repo: Path, **environ: str) -> Workspace:
-    return open_workspace(make_world(repo, **environ))
+    world = make_world(repo, **environ)
+    return workspace_of(repository_at(repo, world.environ), world)
 
 
 def store_at(repo: Path) -> Store:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from git_blackbird.git.core.repository import Repository, discover
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import Trees
-from tests.support import git
+from tests.support import git, repository_at
 
 HIDDEN = (".blackbird", "blackbird.plan.json")
 LIMITS = SnapshotLimits(timeout_seconds=60, max_untracked_bytes=50_000_000)
@@ -27,7 +27,7 @@ ODD = [
 
 
 def found(path: Path) -> Repository:
-    return discover(path, os.environ)
+    return repository_at(path, os.environ)
 
 
 def snap(path: Path, limits: SnapshotLimits = LIMITS) -> Snapshot:

@@ -206,7 +206,13 @@ def open_workspace(
 
     Raises UnusableError when there is no usable repository, ElsewhereError in the worktree of a task.
     """
-    repo = discover(environment.cwd, environment.environ)
+    return workspace_of(discover(environment.cwd, environment.environ), environment, flags, no_input=no_input)
+
+
+def workspace_of(
+    repo: Repository, environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
+) -> Workspace:
+    """Open a worktree that was found. Raises UnusableError, ElsewhereError as ``open_workspace``."""
     if repo.git_dir != repo.common_dir:
         _require_no_task(repo)
     if os.path.lexists(repo.index_lock):

@@ -7,20 +7,19 @@ import pytest
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.repository import Head, discover, head, open_libgit2
 from git_blackbird.git.core.trees import TreeStore
-from tests.git.support import found
 from tests.support import commit, git
 
 
 def refusal(path: Path) -> tuple[str, str | None]:
     with pytest.raises(UnusableError) as caught:
-        found(path)
+        discover(path, os.environ)
     assert caught.value.exit_code is ExitCode.UNUSABLE
     return caught.value.message, caught.value.hint
 
 
 def test_a_subdirectory_is_in_the_repository(repo: Path) -> None:
     commit(repo, {"deep/er/file": "x"})
-    there = found(repo / "deep" / "er")
+    there = discover(repo / "deep" / "er", os.environ)
     assert (there.top, there.git_dir, there.common_dir) == (repo, repo / ".git", repo / ".git")
     assert there.private_dir == repo / ".git" / "blackbird"
 
@@ -28,7 +27,7 @@ def test_a_subdirectory_is_in_the_repository(repo: Path) -> None:
 def test_a_linked_worktree_has_a_git_dir_of_its_own(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"file": "x"})
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    there = found(tmp_path / "linked")
+    there = discover(tmp_path / "linked", os.environ)
     assert there.top == tmp_path / "linked"
     assert there.git_dir == repo / ".git" / "worktrees" / "linked"
     assert there.common_dir == repo / ".git"
@@ -42,7 +41,7 @@ def test_a_submodule_is_a_repository_of_its_own(repo: Path, tmp_path: Path) -> N
     git(inner, "init", "-q", "-b", "main")
     commit(inner, {"file": "x"})
     git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
-    there = found(repo / "sub")
+    there = discover(repo / "sub", os.environ)
     assert (there.top, there.git_dir) == (repo / "sub", repo / ".git" / "modules" / "sub")
     assert there.git("ls-files").out == b"file\n"
 
@@ -51,8 +50,8 @@ def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a b\xff'\""))
     odd.mkdir()
     git(odd, "init", "-q")
-    assert found(odd).top == odd
-    assert open_libgit2(found(odd)).is_empty
+    assert discover(odd, os.environ).top == odd
+    assert open_libgit2(discover(odd, os.environ)).is_empty
 
 
 def test_a_line_break_in_the_path_is_refused(tmp_path: Path) -> None:
@@ -138,7 +137,7 @@ def test_a_repository_from_the_future_is_refused_in_gits_words(repo: Path) -> No
 def test_a_repository_libgit2_cannot_open_is_a_clear_128(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--object-format=sha256", "new")
     with pytest.raises(UnusableError) as caught:
-        open_libgit2(found(tmp_path / "new"))
+        open_libgit2(discover(tmp_path / "new", os.environ))
     assert caught.value.message == (
         f"cannot open {tmp_path / 'new' / '.git'}: unknown object format 'sha256'"
     )
@@ -149,36 +148,36 @@ def test_a_repository_libgit2_cannot_open_is_a_clear_128(tmp_path: Path) -> None
 
 
 def test_head_before_the_first_commit(repo: Path) -> None:
-    assert head(found(repo)) == Head(branch="main", commit=None)
+    assert head(discover(repo, os.environ)) == Head(branch="main", commit=None)
 
 
 def test_head_on_a_branch_and_detached(repo: Path) -> None:
     oid = commit(repo, {"file": "x"})
     git(repo, "checkout", "-q", "-b", "topic/ü")
-    assert head(found(repo)) == Head(branch="topic/ü", commit=oid)
+    assert head(discover(repo, os.environ)) == Head(branch="topic/ü", commit=oid)
     git(repo, "checkout", "-q", "--detach")
-    assert head(found(repo)) == Head(branch=None, commit=oid)
+    assert head(discover(repo, os.environ)) == Head(branch=None, commit=oid)
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_what_another_program_removes_or_packs_is_noticed(repo: Path, is_packed: bool) -> None:
     commit(repo, {"f": "1"})
     tree = git(repo, "rev-parse", "HEAD^{tree}")
-    assert tree in TreeStore(found(repo))
+    assert tree in TreeStore(discover(repo, os.environ))
     if is_packed:
         git(repo, "gc", "-q")
         assert not (repo / ".git" / "objects" / tree[:2]).exists()
-    assert TreeStore(found(repo)).load(tree).keys() == {b"f"}
+    assert TreeStore(discover(repo, os.environ)).load(tree).keys() == {b"f"}
     shutil.rmtree(repo / ".git" / "objects" / ("pack" if is_packed else tree[:2]))
-    assert tree not in TreeStore(found(repo))
+    assert tree not in TreeStore(discover(repo, os.environ))
 
 
 def test_a_branch_that_another_program_moves_is_noticed(repo: Path) -> None:
     commit(repo, {"f": "1"})
-    assert head(found(repo)).commit == git(repo, "rev-parse", "HEAD")
+    assert head(discover(repo, os.environ)).commit == git(repo, "rev-parse", "HEAD")
     git(repo, "pack-refs", "--all")
-    assert head(found(repo)).commit == git(repo, "rev-parse", "HEAD")
+    assert head(discover(repo, os.environ)).commit == git(repo, "rev-parse", "HEAD")
     commit(repo, {"f": "2"})
     git(repo, "pack-refs", "--all")
     git(repo, "checkout", "-q", "-b", "other")
-    assert head(found(repo)) == Head("other", git(repo, "rev-parse", "HEAD"))
+    assert head(discover(repo, os.environ)) == Head("other", git(repo, "rev-parse", "HEAD"))
