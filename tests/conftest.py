@@ -157,4 +157,6 @@ def repo(sealed: Path, new_repository: Path, tmp_path: Path) -> Path:
     if not new_repository.exists():
         new_repository.mkdir()
         git(new_repository, "init", "-q", "-b", "main")
+        for sample in (new_repository / ".git/hooks").glob("*.sample"):
+            sample.unlink()
     return Path(shutil.copytree(new_repository, tmp_path / "repo", symlinks=True))

@@ -56,13 +56,13 @@ _VARIABLES = _interpreter_variables(_ENVIRON)
 
 
 @cache
-def _listener_path(library: str = "") -> Path:
+def _listener_path(library: str) -> Path:
     """Return where the server takes requests of those that this process does not start itself."""
     return Path(tempfile.mkdtemp(prefix=f"listener-{library[:1]}")) / "socket"
 
 
 @cache
-def _server(library: str = "") -> socket.socket:
+def _server(library: str) -> socket.socket:
     """Return the socket that takes requests, of a server that this process starts once for each library."""
     ours, theirs = socket.socketpair()
     with theirs, socket.socket(socket.AF_UNIX) as listener:
@@ -162,7 +162,7 @@ def write_command(path: Path) -> None:
 
 def preload_hook(repo: Path) -> None:
     """Let the hook of a repository start a forked Python; its file is edited for it."""
-    python = _listener_path().with_name("python")
+    python = _listener_path("").with_name("python")
     _write_script(python, f'shift 2; exec {_forking(HOOK, HOOK_PROGRAM)} "$@"')
     hook = repo / ".git/hooks/post-commit"
     hook.write_text(hook.read_text().replace(sys.executable, str(python)))
@@ -170,8 +170,8 @@ def preload_hook(repo: Path) -> None:
 
 def _forking(kind: str, cold: Sequence[str]) -> str:
     """Return the words of a shell that start a file of the package."""
-    _server()
-    forked = (sys.executable, "-IS", str(ROOT / "tests/forked.py"), str(_listener_path()), kind)
+    _server("")
+    forked = (sys.executable, "-IS", str(ROOT / "tests/forked.py"), str(_listener_path("")), kind)
     return shlex.join(cold if _IS_COLD else forked)
 
 
