@@ -176,10 +176,10 @@ def test_a_link_in_the_place_of_a_folder_leads_nobody_out(trial: Trial, tmp_path
 
 
 def test_many_files_cost_little_and_stop_nothing_else(trial: Trial) -> None:
-    many = "import os; [os.close(os.open(f'.blackbird/runs/a/{n}.json', os.O_CREAT)) for n in range(100000)]"
+    many = "import os; [os.close(os.open(f'.blackbird/runs/a/{n}.json', os.O_CREAT)) for n in range(20000)]"
     trial.command(f'{WORK}{sys.executable} -c "{many}"\n')
     trial.expect(3, "execute", "a", "--no-input")
-    assert status(trial)["foreign"] == 100_000
+    assert status(trial)["foreign"] == 20_000
     trial.expect(0, "decide", "a", "--approve")
     trial.command(WORK)
     trial.expect(3, "execute", "b", "--no-input")

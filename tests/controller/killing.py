@@ -1,5 +1,6 @@
 """Killing a command at a chosen persistence step: a real SIGKILL in a real process."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 # What the suite takes of the steps, read before the tests are sealed: each walk begins with the first.
 EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
-STRIDE = 1 if EVERY_STEP else 16
+STRIDE = 1 if EVERY_STEP else 24
 # Into how many tests the cases of a generator are split, for several processes.
 SHARDS = 4 if EVERY_STEP else 1
 STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
@@ -30,9 +31,15 @@ def run_killed(action: Callable[[], object], at: int) -> bool:
     A step is the rename or removal of a file, the making of a folder, or the start of a process, as the
     interpreter's own audit events tell. Says whether it was killed; False means that it ended before.
     """
+    steps = itertools.count(1)
+    return run_killed_where(action, lambda: next(steps) == at)
+
+
+def run_killed_where(action: Callable[[], object], holds: Callable[[], object]) -> bool:
+    """Run ``action`` in a child that is killed before the first step at which this holds."""
     child = os.fork()
     if child == 0:
-        _be_the_child(action, at)
+        _be_the_child(action, holds)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
@@ -41,15 +48,10 @@ def run_killed(action: Callable[[], object], at: int) -> bool:
     return False
 
 
-def _be_the_child(action: Callable[[], object], at: int) -> None:
-    count = 0
-
+def _be_the_child(action: Callable[[], object], holds: Callable[[], object]) -> None:
     def watch(event: str, args: tuple[object, ...]) -> None:
-        nonlocal count
-        if event in STEPS and _is_ours(event, args):
-            count += 1
-            if count == at:
-                os.kill(os.getpid(), signal.SIGKILL)
+        if event in STEPS and _is_ours(event, args) and holds():
+            os.kill(os.getpid(), signal.SIGKILL)
 
     try:
         sys.addaudithook(watch)
@@ -64,7 +66,7 @@ def _is_ours(event: str, args: tuple[object, ...]) -> bool:
     return event == "subprocess.Popen" or "__pycache__" not in str(args[0])
 
 
-_STRIDE = 1 if EVERY_STEP else 23
+_STRIDE = 1 if EVERY_STEP else 37
 
 
 def kills(repo: Path, action: Callable[[], object]) -> Iterator[int]:

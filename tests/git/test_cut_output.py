@@ -45,7 +45,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "git_blackbird"
 OF_PROGRAMS = {("create.py", name) for name in ("make_commit", "error_output", "commit_in_subprocess")}
 RUN = "20260102T030405Z-aaaaaa"
 NAMED = f"x\n\nBlackbird-Task: one\nBlackbird-Run: {RUN}"
-POSITIONS = 12
+POSITIONS = 5
 
 
 def prepare(repo: Path) -> None:

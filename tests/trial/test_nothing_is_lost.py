@@ -25,8 +25,8 @@ from tests.records import fact
 from tests.support import PATIENCE_SECONDS, git
 from tests.trial.program import ROOT, Trial
 
-STORIES = int(os.environ.get("BLACKBIRD_EXAMPLES", "6"))  # read before the tests are sealed
-SHARES = 6
+STORIES = int(os.environ.get("BLACKBIRD_EXAMPLES", "4"))  # read before the tests are sealed
+SHARES = 4
 STEPS = 24
 NAMES = ("a", "b", "d/c", "d/e", "s.log", ".env", "d")
 TASKS = ("t0", "t1", "t2")

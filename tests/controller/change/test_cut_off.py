@@ -14,7 +14,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.views.stop import StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
-from tests.controller.killing import kills
+from tests.controller.killing import kills, run_killed_where
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit, git
 
@@ -252,7 +252,8 @@ def interrupt(repo: Path, verb: str) -> None:
         if before == verb:
             break
         DOES[before](repo)
-    next(_ for _ in kills(repo, lambda: DOES[verb](repo)) if is_half_written(runs_of(repo, "a")[-1]))
+    assert run_killed_where(lambda: DOES[verb](repo), lambda: len(set(texts(repo).values())) > 1)
+    assert is_half_written(runs_of(repo, "a")[-1])
 
 
 def require_whole(repo: Path) -> None:
