@@ -31,7 +31,7 @@ def test_a_change_request_goes_to_the_worker_that_has_the_session(
     shell = model.dialect.shell
     for task in TASKS:
         makes = Reply("I write.", (shell(f"echo 1 >{task}.py"),), wait=both_at_work.wait)
-        more = Reply("I go on.", (shell(f"cat {task}.py >more_{task}.py"),))
+        more = Reply("I go on.", (shell(f"cat {task}.py >more_{task}.py"),), wait=both_at_work.wait)
         model.tell_part(f"Write {task}.py.", makes, f"{task} is begun.", more, f"{task} is done.")
     with other_machines(tmp_path / "machines") as machines:
         for name in WORKERS:
