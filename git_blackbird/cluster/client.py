@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import TerminalReason
+from git_blackbird.model.run.states import RunStatus, TerminalReason
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -131,6 +131,10 @@ class Cluster:
         is_there = run.worker in {worker.name for worker in self.connection.workers}
         return run.own.terminal_reason is TerminalReason.WORKER_LOST and not is_there
 
+    def _is_at_work(self, run: Run) -> bool:
+        """Whether a worker has a run that was cut off here; of one whose end came home its report may lag."""
+        return run.status is RunStatus.PAUSED and run.id in self.connection.runs
+
     def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
         """Return a run for a worker. Raises AgentUnavailableError if the worker of its session is gone."""
         pinned = None
@@ -138,7 +142,7 @@ class Cluster:
             history = self._workspace.store.records.history(start.run.task_id)
             resumed = history.find(start.run.own.resumes or start.run.id)
             pinned = None if resumed is None else resumed.worker
-            if resumed is not None and resumed.id in self.connection.runs:
+            if resumed is not None and self._is_at_work(resumed):
                 raise AgentUnavailableError(
                     f"run {resumed.id} of {start.run.task_id} is still at work on worker {pinned}",
                     hint=EXECUTE,
