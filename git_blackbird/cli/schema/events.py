@@ -202,6 +202,7 @@ class CommitPreviewView(View):
     paths: int = field("How many paths.")
     branch: str | None = field("The branch; null where HEAD is detached.")
     obstacles: tuple[str, ...] = field("Why it would be refused as things stand.")
+    with_status: bool = field("Whether one of the paths is the plan, with the status of the task.")
 
 
 class CommentOutcomeView(View):

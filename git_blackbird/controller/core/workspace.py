@@ -15,6 +15,7 @@ from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId, full_ids
 from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
@@ -154,6 +155,11 @@ class Workspace:
         """
         environment = self.environment
         return self.store.transaction(patience, rules=self.plan_rules, now=environment.timestamp)
+
+    def stopped_at(self, moment: str) -> "Workspace":
+        """Return the workspace with a clock that stands still: all that is recorded happened then."""
+        nanoseconds = parse_timestamp(moment)
+        return replace(self, environment=self.environment._replace(now=lambda: nanoseconds))
 
     @property
     def reviews_parents(self) -> bool:

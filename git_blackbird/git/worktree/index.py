@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.model.base.system import describe
@@ -182,6 +183,14 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
         intended = {path: entry for path, entry in intended.items() if trees.entry(tree, path) is None}
     settled = {path: entry for path, entry in entries.items() if path not in intended}
     return IndexState(settled, intended, tags, (), tree)
+
+
+def read_entry(repo: Repository, name: str) -> tuple[TreeEntry | None, bytes]:
+    """Return the entry of the user's index at one path, and its tag; None without one, and in conflict."""
+    listed = repo.git("ls-files", "-z", "-s", "-v", *operands(name)).records(_listed_entries)
+    entries, tags, _ = listed
+    path = os.fsencode(name)
+    return entries.get(path), tags.get(path, b"")
 
 
 def _listed_entries(

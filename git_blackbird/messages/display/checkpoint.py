@@ -389,6 +389,8 @@ def _outlook(commit: CommitPreview) -> Iterator[Section]:
     if not commit.obstacles:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
         paths = f"{counted(commit.paths, 'path')} on {where}"
+        if commit.with_status:
+            paths += ", its status in the plan included"
         what = paths if commit.paths else "nothing: HEAD already has the whole change"
         yield _line(f"Approving commits {what}", Style.FAINT)
 

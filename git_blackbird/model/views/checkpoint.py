@@ -22,13 +22,14 @@ T = TypeVar("T")
 class CommitPreview:
     """What approving would commit: the number of paths, onto ``branch`` (None: a detached HEAD).
 
-    With ``obstacles``, in words, it would be refused at present. Without paths and obstacles, HEAD already
-    has the whole change.
+    ``with_status``: one of them is the plan, with the status of the task. With ``obstacles``, in words, it
+    would be refused at present. Without paths and obstacles, HEAD already has the whole change.
     """
 
     paths: int = 0
     branch: str | None = None
     obstacles: tuple[str, ...] = ()
+    with_status: bool = False
 
 
 @dataclass(frozen=True)

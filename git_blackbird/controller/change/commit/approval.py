@@ -5,15 +5,24 @@ decides otherwise in that time is refused.
 """
 
 import contextlib
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.change.commit.order import (
-    origin_of,
-    tasks_waiting_mutually,
-    uncommitted_before,
-    undecided_before,
+from git_blackbird.controller.change.commit.carried import (
+    Becomes,
+    at_commit,
+    carries_status,
+    follow_commit,
+    follow_in_staged_plan,
+    with_status,
+)
+from git_blackbird.controller.change.commit.order import origin_of
+from git_blackbird.controller.change.commit.refusal import (
+    MAX_NAMED,
+    ApprovalRefusedError,
+    name_undecided,
+    obstructed_error,
+    require_branch,
 )
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -34,25 +43,14 @@ from git_blackbird.git.commit.create import (
     HookRefusedError,
     IndexUpdateError,
     commit_in_subprocess,
-    update_index,
 )
-from git_blackbird.git.commit.plan import (
-    COMMIT_EDITS_FIRST,
-    EDITED_BEFORE,
-    CommitPlan,
-    LaterEdit,
-    plan_commit,
-)
+from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.user_programs import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import approve_without_commit, task_command
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_commit_message
 from git_blackbird.model.run.run import Run
@@ -69,35 +67,10 @@ from git_blackbird.storage.notes import (
 COMMITTING = ALONG
 """The commits of this process, with the hooks and signing that may ask at its terminal."""
 
-_MAX_NAMED = 20
-_MAX_SET_ASIDE = 5
-
-
-class ApprovalRefusedError(RequestError):
-    """The change of an approval cannot be committed now; the decision stays pending.
-
-    ``hook_output`` is what a hook said that refused the commit.
-    """
-
-    hook_output: str | None = None
-
-    def __init__(
-        self, task: Task, why: str, remedy: str | None = "resolve that", commands: Iterable[str] = ()
-    ) -> None:
-        is_done = task.status is Status.DONE
-        by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
-        again = f"{remedy} and approve again; what HEAD already has is not committed again"
-        hint = (
-            "\n".join([again, *commands, f"or commit by hand{by_hand}"])
-            if remedy is not None
-            else f"commit by hand what you still want of it{by_hand}"
-        )
-        super().__init__(f"{task.id} is not approved: {why}", hint=hint)
-
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """An approval of the change of ``runs``.
+    """An approval of the change of ``runs``, after which the record of ``run`` is what it ``becomes``.
 
     ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that. ``written`` is what
     was just written of it: edits on top of that stay out of the commit.
@@ -107,6 +80,7 @@ class ApprovalRequest:
     task: Task
     run: Run
     pair: Trees | None
+    becomes: Becomes
     runs: Sequence[Run] = ()
     strayed: OtherBranch | None = None
     written: str | None = None
@@ -139,31 +113,38 @@ def preview_commit(
         return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))
     try:
         plan = plan_commit(workspace.repo, pair, worktree, origin_of(workspace, state, runs))
+        carries = bool(plan.edits and runs) and carries_status(workspace, plan, runs[-1].task_id)
     except BlackbirdError as error:
         return CommitPreview(obstacles=(error.message,))
-    return CommitPreview(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
+    paths = len(plan.edits) + carries
+    return CommitPreview(paths, plan.head.branch, plan.obstacles if plan.edits else (), with_status=carries)
 
 
 @contextlib.contextmanager
-def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[ApprovalCommit]:
+def commit_change(
+    workspace: Workspace, approval: ApprovalRequest
+) -> Iterator[tuple[Workspace, ApprovalCommit]]:
     """Commit exactly the change; the decision is recorded in the block, while nobody else may decide.
 
-    Raises ApprovalRefusedError when there can be no commit, LockedError when another approval is under
-    way; nothing is recorded then.
+    The workspace for that is at the time that the commit has for it. Raises ApprovalRefusedError when there
+    can be no commit, LockedError when another approval is under way; nothing is recorded then.
     """
     with approval_lock(workspace.paths, approval.run.id) as right:
         try:
             recover_interrupted_approval(workspace)
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
-        plan, moved = _plan(workspace, approval)
-        result = _commit(workspace, approval, plan, right) if plan.edits else None
-        if result is None:
+        then = at_commit(workspace)
+        plan, moved = _plan(then, approval)
+        if plan.edits:
+            result = _commit(then, approval, plan, right)
+        else:
             # An approval may have been cut off after its commit.
             began = approval.runs[0].own.heads.commit if approval.runs else None
             result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
+            then = at_commit(workspace, result.oid, approval.task.id)
         try:
-            yield replace(result, moved=moved)
+            yield then, replace(result, moved=moved)
         except RequestError as error:
             if result.oid is None:
                 raise
@@ -184,128 +165,15 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         if plan.edits:
             # Obstacles to updating the index are found before there is a commit.
             require_free_index(workspace.repo)
+            plan = with_status(workspace, plan, approval.run, approval.becomes)
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and not plan.in_progress:
         require_branch(task, approval.strayed)
     if plan.edits and plan.obstacles:
-        raise _obstructed_error(workspace, approval, _name_undecided(workspace, approval, plan, worktree))
+        named = name_undecided(workspace, approval.state, task.id, plan, worktree)
+        raise obstructed_error(workspace, task, pair, named)
     return plan, moved
-
-
-def require_branch(task: Task, strayed: OtherBranch | None) -> None:
-    """Refuse to commit where HEAD has left the branch of the run. Raises ApprovalRefusedError."""
-    if strayed is not None:
-        raise ApprovalRefusedError(task, wrong_branch(strayed), _switch_hint(strayed))
-
-
-def wrong_branch(branch: OtherBranch) -> str:
-    """Describe a commit that would go to another branch."""
-    return f"its commit would go to another branch: {branch.text}"
-
-
-def _switch_hint(branch: OtherBranch) -> str:
-    here = "add --any-branch to commit here"
-    if branch.by_agent:
-        # The agent's own commits are here, so that going back would leave them out.
-        return f"{here},"
-    return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
-
-
-def _obstructed_error(
-    workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan
-) -> ApprovalRefusedError:
-    task, pair = approval.task, approval.pair
-    why = f"its change cannot be committed yet\n{bulleted_lines(plan.obstacles, _MAX_NAMED)}"
-    if plan.has_moved_on:
-        return ApprovalRefusedError(task, why, None)
-    if pair is None or not plan.later_edits:
-        return ApprovalRefusedError(task, why, plan.hint or "resolve that")
-    remedies = [plan.hint, "set the later edits aside as below"]
-    return ApprovalRefusedError(
-        task,
-        why,
-        ", ".join(filter(None, remedies)),
-        _aside_commands(workspace, task, plan.later_edits, pair.head),
-    )
-
-
-def _name_undecided(
-    workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, worktree: str
-) -> CommitPlan:
-    """Name the undecided tasks whose edits the run found in its files, and how to go on."""
-    state, task_id = approval.state, approval.task.id
-    waiting = undecided_before(workspace, state, task_id, plan.edited_before)
-    if not waiting:
-        return plan
-    named = _blocked_by_tasks(plan, waiting, "waits for a decision on it", "decide")
-    if together := tasks_waiting_mutually(workspace, state, worktree, task_id):
-        paths = sorted({path for paths in together.values() for path in paths})
-        later_edits = tuple(edit for edit in plan.later_edits if edit.path not in paths)
-        first = (
-            f"{' and '.join(together)} each changed what the other had changed, so commit that"
-            f" together first (`{_commit_command(workspace, paths)}`)"
-        )
-        named = replace(named, hint=_hint_with_first(plan, waiting, first), later_edits=later_edits)
-    return named
-
-
-def name_uncommitted(workspace: Workspace, state: PlanState, plan: CommitPlan) -> CommitPlan:
-    """Name the landed tasks whose uncommitted edits the run found in its files."""
-    waiting = uncommitted_before(workspace, state, plan.edited_before)
-    return _blocked_by_tasks(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
-
-
-def _blocked_by_tasks(
-    plan: CommitPlan, waiting: Mapping[bytes, TaskId], remark: str, verb: str
-) -> CommitPlan:
-    """Add the tasks of the earlier edits to the plan's obstacles, and what to do with them first."""
-    remarks = {
-        f"{path.decode(errors='replace')}: {EDITED_BEFORE}": f"; {other} {remark}"
-        for path, other in waiting.items()
-    }
-    obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
-    others = sorted(set(waiting.values()))
-    commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
-    first = f"{verb} {', '.join(others)} first ({', '.join(commands)})"
-    return replace(plan, obstacles=obstacles, hint=_hint_with_first(plan, waiting, first))
-
-
-def _hint_with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -> str:
-    if len(waiting) < len(plan.edited_before):
-        first = f"{first}, {COMMIT_EDITS_FIRST}"
-    return (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
-
-
-def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:
-    start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
-    names = [os.path.relpath(os.fsdecode(path), start) for path in paths]
-    words, git = " ".join(map(shell_word, names)), _git_command_for(*names)
-    return f"{git} add -- {words} && {git} commit -m TEXT -- {words}"
-
-
-def _git_command_for(*names: str) -> str:
-    """Return how to call git with these paths; one that is quoted or has a colon may be a pattern to it."""
-    is_plain = all(name == shell_word(name) and ":" not in name for name in names)
-    return "git" if is_plain else "git --literal-pathspecs"
-
-
-def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
-    """Return the commands that move later edits out of the way, approve, and move them back."""
-    start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
-    back: list[str] = []
-    for edit in edits[:_MAX_SET_ASIDE]:
-        path = os.path.relpath(os.fsdecode(edit.path), start)
-        name, aside = shell_word(path), shell_word(f"{path}.later")
-        move = f"mv -i -- {name} {aside}"
-        restore = f"{_git_command_for(path)} restore --source={tree} --worktree -- {name}"
-        steps = [(move, edit.in_worktree), (restore, edit.in_change)]
-        yield f"  {' && '.join(step for step, is_needed in steps if is_needed)}"
-        back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")
-    if len(edits) > _MAX_SET_ASIDE:
-        yield f"  # and likewise for {len(edits) - _MAX_SET_ASIDE} more"
-    yield f"  {task_command('decide', task.id, ' --approve')}"
-    yield from back
 
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
@@ -334,6 +202,7 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
+    created = follow_in_staged_plan(workspace, plan.base_tree, created)
     return ApprovalCommit(created.oid, created.paths, warnings=tuple(_finish(workspace, created)))
 
 
@@ -345,7 +214,7 @@ def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
             f" {created.cut_short}"
         )
     if created.differs:
-        names = ", ".join(created.differs[:_MAX_NAMED])
+        names = ", ".join(created.differs[:MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
     if created.left_behind is not None:
         yield f"the index was not updated for the commit: {created.left_behind}"
@@ -385,7 +254,7 @@ def recover_interrupted_approval(workspace: Workspace) -> str | None:
         return None
     what = f"commit {oid[:12]}, which an interrupted approval of {note.task_id} made"
     try:
-        update_index(workspace.repo, note.base_tree, tree_of(workspace.repo, oid))
+        follow_commit(workspace, note.base_tree, tree_of(workspace.repo, oid))
     except IndexUpdateError as error:
         drop_pending_approval(workspace.paths)
         return f"the index was not updated for {what}: {error.message}"

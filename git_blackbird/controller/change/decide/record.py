@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.change.commit.approval import (
-    ApprovalRefusedError,
     ApprovalRequest,
     commit_change,
     recover_approval,
-    require_branch,
 )
+from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError, require_branch
 from git_blackbird.controller.change.decide.checkpoint import (
     diverged_names,
     find_approvable,
@@ -172,7 +172,9 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     strayed = place.other_branch() if is_approval and not decision.branch_confirmed else None
     commits = may_commit and (pair is None or not pair.is_empty)
     if commits and (run.is_in_place or run.has_landed):
-        result = _approve(workspace, ApprovalRequest(state, task, run, pair, runs, strayed), decision)
+        becomes = partial(_decided, workspace, decision, pair, ApprovalCommit())
+        approval = ApprovalRequest(state, task, run, pair, becomes, runs, strayed)
+        result = _approve(workspace, approval, decision)
         return replace(result, **remarks._asdict())
     require_branch(task, strayed if commits else None)
     if not decision.undoes:
@@ -252,10 +254,10 @@ def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision
     """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
     state, run = approval.state, approval.run
     try:
-        with commit_change(workspace, approval) as commit:
+        with commit_change(workspace, approval) as (then, commit):
             if not commit.paths:
                 _require_undone(state, run)
-            decided, after = _save(workspace, run, decision, approval.pair, commit)
+            decided, after = _save(then, run, decision, approval.pair, commit)
     except ApprovalRefusedError as error:
         _keep_hook_output(workspace, state.history(run.task_id), run, error)
         raise
@@ -305,18 +307,27 @@ def _save(
         stored = require_undecided(workspace, run)
         if commit is None:
             require_unclaimed(workspace, run.task_id)
-        facts = DecisionFacts(
-            shown=pair,
-            approved_on=place_of(workspace, run).commit_branch if decision.may_commit else None,
-            in_part=bool(decision.only),
-            comments=decision.comments or stored.own.decision.comments,
-        )
-        decided = stored.decided(decision.state, workspace.environment.timestamp(), decision.feedback)
-        decided = decided.deciding(facts)
-        if commit is not None:
-            decided = decided.committed_as(*filter(None, [commit.oid])).committed()
+        decided = _decided(workspace, decision, pair, commit, stored, workspace.environment.timestamp())
         transaction.save_run(decided)
         after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_recorded_drafts(workspace)
     return decided, after
+
+
+def _decided(
+    workspace: Workspace,
+    decision: Decision,
+    pair: Trees | None,
+    commit: ApprovalCommit | None,
+    stored: Run,
+    at: str,
+) -> Run:
+    facts = DecisionFacts(
+        shown=pair,
+        approved_on=place_of(workspace, stored).commit_branch if decision.may_commit else None,
+        in_part=bool(decision.only),
+        comments=decision.comments or stored.own.decision.comments,
+    )
+    decided = stored.decided(decision.state, at, decision.feedback).deciding(facts)
+    return decided if commit is None else decided.committed_as(*filter(None, [commit.oid])).committed()

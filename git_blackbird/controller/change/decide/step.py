@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
+from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 from git_blackbird.controller.change.review.review import reopen_reviews

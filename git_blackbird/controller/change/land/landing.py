@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from git_blackbird.controller.change.commit.approval import (
+from git_blackbird.controller.change.commit.approval import ApprovalRequest, commit_change
+from git_blackbird.controller.change.commit.refusal import (
     ApprovalRefusedError,
-    ApprovalRequest,
-    commit_change,
     name_uncommitted,
     wrong_branch,
 )
@@ -209,8 +209,15 @@ def land(
     merge = Merge(trees=landing.pair, additions=additions_in(run, landing))
     if not commits:
         return _record_landed(workspace, run, merge, ApprovalCommit(None))
-    strayed = _other_branch_now(workspace, run)
-    approval = ApprovalRequest(state, task, run, landing.pair, strayed=strayed, written=landing.pair.head)
+    approval = ApprovalRequest(
+        state,
+        task,
+        run,
+        landing.pair,
+        partial(_landed, merge=merge),
+        strayed=_other_branch_now(workspace, run),
+        written=landing.pair.head,
+    )
     return _commit(workspace, approval, merge)
 
 
@@ -223,10 +230,11 @@ def commit_in_place(workspace: Workspace, state: PlanState, task: Task, run: Run
     known = whole or run.tree_pair
     if known is None:
         raise UnusableError(_NO_CHANGE, hint=task_command("retry", task.id))
-    runs = workspace.runs_to_decide(state.history(task.id))
-    approval = ApprovalRequest(state, task, run, whole, runs, place_of(workspace, run).other_branch())
+    runs, merge = workspace.runs_to_decide(state.history(task.id)), Merge(trees=known)
+    strayed = place_of(workspace, run).other_branch()
+    approval = ApprovalRequest(state, task, run, whole, partial(_landed, merge=merge), runs, strayed)
     try:
-        return _commit(workspace, approval, Merge(trees=known))
+        return _commit(workspace, approval, merge)
     except RequestError as error:
         raise StaleLandingError(error.message) from error
 
@@ -234,8 +242,8 @@ def commit_in_place(workspace: Workspace, state: PlanState, task: Task, run: Run
 def _commit(workspace: Workspace, approval: ApprovalRequest, merge: Merge) -> LandingEnded:
     """Commit what is in the user's worktree, and record that; a person decides where git refuses."""
     try:
-        with commit_change(workspace, approval) as commit:
-            return _record_landed(workspace, approval.run, merge, commit)
+        with commit_change(workspace, approval) as (then, commit):
+            return _record_landed(then, approval.run, merge, commit)
     except ApprovalRefusedError as error:
         return _record_landed(workspace, approval.run, merge, ApprovalCommit(None), error)
 
@@ -337,17 +345,10 @@ def _record_landed(
 ) -> LandingEnded:
     """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
     now, said = workspace.environment.timestamp(), None if refusal is None else refusal.hook_output
-    parts = Own(
-        landing=Landed(
-            at=now,
-            merge=merge,
-            uncommitted=None if refusal is None else _uncommitted_text(run, refusal),
-            check=run.landing_check,
-        )
-    )
+    uncommitted = None if refusal is None else _uncommitted_text(run, refusal)
 
     def landed(stored: Run) -> Run:
-        known = stored.with_own(parts).committed_as(*filter(None, [commit.oid]))
+        known = _landed(stored, now, merge, uncommitted).committed_as(*filter(None, [commit.oid]))
         known = known.deciding(DecisionFacts(hook_output=None if said is None else bound_output(said)))
         return known if refusal is None else known.awaiting_decision(now)
 
@@ -357,6 +358,11 @@ def _record_landed(
     refused = () if refusal is None else (saved.landing_reason or "",)
     warnings = (*both, *commit.warnings, *refused)
     return LandingEnded(run.task_id, saved, commit, warnings)
+
+
+def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
+    landed = Landed(at=at, merge=merge, uncommitted=uncommitted, check=stored.landing_check)
+    return stored.with_own(Own(landing=landed))
 
 
 def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:

@@ -2,8 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
+from git_blackbird.controller.change.commit.carried import (
+    at_commit,
+    follow_commit,
+    follow_in_staged_plan,
+    with_status,
+)
 from git_blackbird.controller.change.undo.result import UndoResult
 from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
 from git_blackbird.controller.core.guards import require_usable
@@ -15,10 +22,8 @@ from git_blackbird.git.commit.create import (
     CommitRefusedError,
     IndexUpdateError,
     commit_in_subprocess,
-    update_index,
 )
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.both_added import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.journal import Journal
@@ -113,7 +118,8 @@ def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
     runs = runs_to_redo(state, task) if is_redo else runs_to_undo(state, task)
-    return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
+    undo = _Undo(workspace, state, task, runs, is_redo=is_redo)
+    return replace(undo, workspace=at_commit(workspace, undo.made(), task.id)).perform(dry_run=dry_run)
 
 
 class _Prepared(NamedTuple):
@@ -151,7 +157,7 @@ class _Undo:
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
-        commit = self._commit(pair, is_whole=not refused)
+        commit = self._commit(pair, left, is_whole=not refused)
         is_whole = not refused and not commit.is_locked
         self._record(self._trees(pair), left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
@@ -246,7 +252,14 @@ class _Undo:
         """The last of the runs, whose record notes the undo."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
-    def _commit(self, written: Trees, *, is_whole: bool) -> _Commit:
+    def made(self) -> str | None:
+        """Return the commit of an undo or redo that was cut off after it."""
+        marked, mark = self._marked, undo_mark(self._marked.id, is_redo=self.is_redo)
+        if marked.own.undoing is None:
+            return None
+        return commit_of_run(self.workspace.repo, mark, marked.own.heads.commit)
+
+    def _commit(self, written: Trees, left: Mapping[bytes, str], *, is_whole: bool) -> _Commit:
         """Commit the undo if the branch has commits of the change; say why if that fails."""
         workspace, run_id = self.workspace, self._marked.id
         wanted = self._to_commit(written)
@@ -255,22 +268,20 @@ class _Undo:
         again = task_command(self._verb, self.task.id)
         if not is_whole:
             return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
-        plan, mark = (
-            plan_commit(workspace.repo, wanted, written.head),
-            undo_mark(run_id, is_redo=self.is_redo),
-        )
-        if not plan.edits and not plan.obstacles and self._marked.own.undoing is not None:
-            # It was cut off after its commit.
-            made = commit_of_run(workspace.repo, mark, self._marked.own.heads.commit)
-            return _Commit() if made is None else _update_index(workspace.repo, made)
+        plan = plan_commit(workspace.repo, wanted, written.head)
+        if not plan.edits and not plan.obstacles and (made := self.made()) is not None:
+            return _update_index(workspace, made)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
+        plan = with_status(workspace, plan, self._marked, partial(self._after, self._trees(written), left))
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
+        mark = undo_mark(run_id, is_redo=self.is_redo)
         try:
             with approval_lock(workspace.paths, run_id) as right:
                 created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
         except CommitRefusedError as error:
             return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
+        created = follow_in_staged_plan(workspace, plan.base_tree, created)
         is_locked = created.left_behind is not None and not created.is_final
         return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
 
@@ -302,25 +313,30 @@ class _Undo:
 
         If a file could not be written, the undo stays begun, as after a crash.
         """
-        is_back = self.is_redo and not left and not commit.is_refused
         now = self.workspace.environment.timestamp()
+        with self.workspace.transaction() as transaction:
+            stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
+            after = self._after(trees, left, stored, now, commit)
+            undoing = None if is_whole else Undoing(verb=self._verb, trees=trees)
+            transaction.save_run(after.with_own(Own(undoing=undoing)))
+            save_statuses(transaction)
+        if is_whole:
+            self._journal.clear()
+
+    def _after(
+        self, trees: Trees, left: Mapping[bytes, str], stored: Run, at: str, commit: _Commit = _NO_COMMIT
+    ) -> Run:
+        """Return the record of a run whose undo or redo is over."""
+        is_back = self.is_redo and not left and not commit.is_refused
         undone = Undone(
-            at=self._marked.undone_at or now,
+            at=self._marked.undone_at or at,
             trees=trees,
             left=tuple(sorted(path.decode(errors="replace") for path in left)),
             commit=(None if self.is_redo else commit.oid) or self._marked.undo_commit,
             uncommitted=commit.is_refused,
         )
-        parts = Own(
-            undone=None if is_back else undone,
-            undoing=None if is_whole else Undoing(verb=self._verb, trees=trees),
-        )
-        with self.workspace.transaction() as transaction:
-            stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
-            transaction.save_run(stored.landed_at_last(now).with_own(parts))
-            save_statuses(transaction)
-        if is_whole:
-            self._journal.clear()
+        parts = Own(undone=None if is_back else undone, undoing=None)
+        return stored.landed_at_last(at).with_own(parts)
 
     def _result(
         self,
@@ -347,11 +363,11 @@ class _Undo:
         )
 
 
-def _update_index(repo: Repository, commit: str) -> _Commit:
+def _update_index(workspace: Workspace, commit: str) -> _Commit:
     """Update the index for a commit that an earlier call made, and return that commit."""
-    tree, (parent, *_) = commit_parts(repo, commit)
+    tree, (parent, *_) = commit_parts(workspace.repo, commit)
     try:
-        update_index(repo, tree_of(repo, parent), tree)
+        follow_commit(workspace, tree_of(workspace.repo, parent), tree)
     except UnusableError as error:
         return _Commit(commit, behind=error.message, is_locked=not isinstance(error, IndexUpdateError))
     return _Commit(commit)

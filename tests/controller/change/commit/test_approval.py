@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.schema.status import StatusOutput
-from git_blackbird.controller.change.commit.approval import ApprovalRefusedError
+from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
