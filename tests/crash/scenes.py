@@ -46,9 +46,14 @@ def scene(prepare: Callable[[Path], None], *args: str, again: tuple[str, ...] | 
 def _start(repo: Path, *tasks: Task, **settings: str) -> None:
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
-    commit(repo, {"a.txt": "one\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    is_tracked = "plan__statuses" in settings
+    ignored = ".blackbird\n" if is_tracked else ".blackbird\nblackbird.plan.json\n"
+    commit(repo, {"a.txt": "one\n", ".gitignore": ignored})
     configure(repo, agent="demo", execution__stopGraceSeconds="0", **settings)
     put_plan(repo, *tasks)
+    if is_tracked:
+        git(repo, "add", "blackbird.plan.json")
+        git(repo, "commit", "-q", "-m", "plan")
 
 
 def _two_leaves(repo: Path) -> None:
@@ -62,21 +67,29 @@ def _by_command(repo: Path) -> None:
     agree_to_agent(repo)
 
 
-def _waiting(repo: Path) -> None:
+def _waiting(repo: Path, **settings: str) -> None:
     tasks = leaf("a", "write x.txt 1\nwrite d/y.txt 2"), leaf("b", "append x.txt 3", deps=["a"])
-    _start(repo, *tasks, execution__stopAfterEachTask="true")
+    _start(repo, *tasks, execution__stopAfterEachTask="true", **settings)
     execute(repo)
 
 
-def _waiting_to_commit(repo: Path) -> None:
-    _waiting(repo)
+def _waiting_to_commit(repo: Path, **settings: str) -> None:
+    _waiting(repo, **settings)
     configure(repo, execution__commit="approved")
     write(repo, {"a.txt": "staged\n"})
     git(repo, "add", "a.txt")
 
 
-def _committed(repo: Path) -> None:
-    _waiting_to_commit(repo)
+def _waiting_to_commit_status(repo: Path) -> None:
+    _waiting_to_commit(repo, plan__statuses="lasting")
+    staged = git(repo, "show", ":blackbird.plan.json").replace('"Task b"', '"Work b"')
+    blob = git(repo, "hash-object", "-w", "--stdin", stdin=f"{staged}\n".encode())
+    git(repo, "update-index", "--cacheinfo", f"100644,{blob},blackbird.plan.json")
+    run(repo, ours("edit", "b", "--title", "Work b"))
+
+
+def _committed(repo: Path, **settings: str) -> None:
+    _waiting_to_commit(repo, **settings)
     run(repo, ours("decide", "a", "--approve"))
     write(repo, {"a.txt": "edited\n", "mine.txt": "mine\n"})
 
@@ -105,6 +118,19 @@ def _accepted(repo: Path, **settings: str) -> None:
 
 def _accepted_to_commit(repo: Path) -> None:
     _accepted(repo, execution__commit="approved")
+
+
+def _accepted_to_commit_status(repo: Path) -> None:
+    _accepted(repo, execution__commit="approved", plan__statuses="lasting")
+
+
+def _committed_with_status(repo: Path) -> None:
+    _committed(repo, plan__statuses="lasting")
+
+
+def _taken_back_with_status(repo: Path) -> None:
+    _committed_with_status(repo)
+    run(repo, ours("undo", "a"))
 
 
 def _checked(repo: Path) -> None:
@@ -186,6 +212,10 @@ SCENES: Mapping[str, Scene] = {
     "approve": scene(_waiting, "decide", "a", "--approve"),
     "decide": scene(_worked_apart, "decide", "a", "--approve"),
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
+    "commit status": scene(_waiting_to_commit_status, "decide", "a", "--approve"),
+    "land and commit status": scene(_accepted_to_commit_status, "execute", "--no-input"),
+    "undo status": scene(_committed_with_status, "undo", "a"),
+    "redo status": scene(_taken_back_with_status, "redo", "a"),
     "land": scene(_accepted, "execute", "--no-input"),
     "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),
     "check": scene(_checked, "execute", "--no-input"),

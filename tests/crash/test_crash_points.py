@@ -33,6 +33,10 @@ KINDS = ("kill", "fail")
 # What the suite strikes: the first step of that scene that looks so.
 SAMPLE: Mapping[str, Mapping[str, str]] = {
     "commit": {"fail": r"worker os\.link"},
+    "commit status": {"kill": r"main os\.rename .*/\.git/blackbird/tmp/\w+\.json"},
+    "land and commit status": {"kill": r"main os\.rename .*/tmp/blackbird\.plan"},
+    "undo status": {"kill": r"worker os\.utime .*/next\."},
+    "redo status": {"fail": r"worker os\.link"},
     "execute": {"kill": r"os\.rename .*/tmp/blackbird\.plan"},
     "edit": {"fail": r"os\.fsync"},
     "redo": {"kill": r"worker os\.utime .*/next\."},
@@ -62,7 +66,9 @@ class Final(NamedTuple):
 def final(repo: Path) -> Final:
     state = open_at(repo).plan_state()
     contexts = str([run.context for history in state.histories.values() for run in history.runs])
-    listed = git(repo, "ls-files", "--cached", "--others", "--exclude-standard")
+    # A plan in git has times: that git sees no edit of ours in it is in what it calls changed.
+    others = ("--", ".", ":!blackbird.plan.json")
+    listed = git(repo, "ls-files", "--cached", "--others", "--exclude-standard", *others)
     return Final(
         {
             task.id: (task.title, str(task.parent), task.status, task.deps)
@@ -71,7 +77,7 @@ def final(repo: Path) -> Final:
         decisions(repo),
         frozenset(text for _, _, text in decisions(repo) if text and text in contexts),
         tuple(git(repo, "log", "--format=%s%n%(trailers:key=Blackbird-Task)").splitlines()),
-        git(repo, "ls-files", "-s"),
+        git(repo, "ls-files", "-s", *others),
         git(repo, "status", "--porcelain"),
         {name: (repo / name).read_text() for name in listed.splitlines()},
     )
@@ -84,7 +90,8 @@ def decisions(repo: Path) -> frozenset[tuple[str, str, str | None]]:
         (run.task_id, str(run.decision_state), run.decision_feedback)
         for history in histories
         for run in history.runs
-        if run.decision_resolved_at is not None and (run.own.worktree is None or run.has_landed)
+        if run.decision_resolved_at is not None and not run.is_pending
+        if run.own.worktree is None or run.has_landed
     )
 
 

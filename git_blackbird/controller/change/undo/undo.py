@@ -231,7 +231,11 @@ class _Undo:
             return Carrier(repo, HIDDEN).without(self._begun_trees, left)
         if landing is not None and self._marked.landing_begun:
             earlier = Trees(landing.head, landing.base)
-        return pair if earlier is None or self.is_redo else with_earlier_attempt(repo, pair, earlier)
+        undone = self._marked.own.undone
+        if self.is_redo and earlier is not None:
+            is_refused = undone is not None and undone.uncommitted and undone.commit is not None
+            earlier = Trees(earlier.head, earlier.base) if is_refused else None
+        return pair if earlier is None else with_earlier_attempt(repo, pair, earlier)
 
     def _changes(self) -> list[Trees]:
         """Return the changes to apply to the worktree, in order."""
@@ -316,18 +320,23 @@ class _Undo:
         now = self.workspace.environment.timestamp()
         with self.workspace.transaction() as transaction:
             stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
-            after = self._after(trees, left, stored, now, commit)
-            undoing = None if is_whole else Undoing(verb=self._verb, trees=trees)
-            transaction.save_run(after.with_own(Own(undoing=undoing)))
+            transaction.save_run(self._after(trees, left, stored, now, commit, is_whole=is_whole))
             save_statuses(transaction)
         if is_whole:
             self._journal.clear()
 
     def _after(
-        self, trees: Trees, left: Mapping[bytes, str], stored: Run, at: str, commit: _Commit = _NO_COMMIT
+        self,
+        trees: Trees,
+        left: Mapping[bytes, str],
+        stored: Run,
+        at: str,
+        commit: _Commit = _NO_COMMIT,
+        *,
+        is_whole: bool = True,
     ) -> Run:
-        """Return the record of a run whose undo or redo is over."""
-        is_back = self.is_redo and not left and not commit.is_refused
+        """Return the record of a run after its undo or redo."""
+        is_back = self.is_redo and is_whole and not left and not commit.is_refused
         undone = Undone(
             at=self._marked.undone_at or at,
             trees=trees,
@@ -335,7 +344,10 @@ class _Undo:
             commit=(None if self.is_redo else commit.oid) or self._marked.undo_commit,
             uncommitted=commit.is_refused,
         )
-        parts = Own(undone=None if is_back else undone, undoing=None)
+        parts = Own(
+            undone=None if is_back else undone,
+            undoing=None if is_whole else Undoing(verb=self._verb, trees=trees),
+        )
         return stored.landed_at_last(at).with_own(parts)
 
     def _result(
