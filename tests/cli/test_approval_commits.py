@@ -221,7 +221,7 @@ def test_ctrl_c_in_a_hook_after_the_commit_finds_the_commit(gated: Path, command
 def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> None:
     events = [json.loads(line) for line in run(gated, "execute", "--json").stdout.splitlines()]
     (told,) = [event for event in events if event["event"] == "checkpoint"]
-    assert told["commit"] == {"paths": 1, "branch": "main", "obstacles": []}
+    assert told["commit"] == {"paths": 1, "branch": "main", "obstacles": [], "withStatus": False}
     write(gated, {"x.txt": "mine\n"})
     refused = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)
     assert refused["error"]["message"] == (

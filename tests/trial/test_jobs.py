@@ -42,7 +42,8 @@ def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> Non
     subprocess.run(way, shell=True, cwd=repo, check=True)
     trial.approve("a")
     assert "landed a (commit " in trial.expect(0, "execute", "a", "--no-input")
-    assert git(repo, "log", "-1", "--name-only", "--format=%s").split() == ["First", "new.txt"]
+    listed = git(repo, "log", "-1", "--name-only", "--format=%s").split()
+    assert listed == ["First", "blackbird.plan.json", "new.txt"]
 
 
 def test_what_was_made_before_a_conflict_lands_as_well(trial: Trial) -> None:

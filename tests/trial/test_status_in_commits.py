@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import commit, git
+from git_blackbird.storage.locks import approval_in_progress
+from tests.controller.support import open_at
+from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
 
 PLAN = "blackbird.plan.json"
@@ -94,6 +96,32 @@ def test_changes_that_pass_the_check_bring_their_status(trial: Trial, place: str
     trial.expect(0, "config", "--project", "execution.stopAfterEachTask", "false")
     trial.expect(0, "execute", "--no-input", place)
     assert committed(trial) == dict.fromkeys("abcp", "done")
+    assert is_clean(trial)
+
+
+def test_a_commit_of_a_call_that_was_killed_is_recorded_at_the_time_that_it_has(trial: Trial) -> None:
+    trial.configure({"execution.commit": "checked", "check.command": "true"})
+    trial.expect(0, "config", "--project", "execution.stopAfterEachTask", "false")
+    caller, hook = trial.repo / ".git/caller", trial.repo / ".git/hooks/post-commit"
+    hook.write_text(f"#!/bin/sh\nuntil [ -s {caller} ]; do sleep 0.01; done; kill -9 $(cat {caller})\n")
+    hook.chmod(0o755)
+    killed = trial.start("execute", "--no-input", "c")
+    caller.write_text(str(killed.pid))
+    killed.communicate()
+    wait_until(lambda: approval_in_progress(open_at(trial.repo).paths) is None)
+    hook.unlink()
+    assert (committed(trial)["c"], trial.statuses()["c"]) == ("done", "todo")
+    trial.expect(0, "execute", "--no-input", "c")
+    assert git(trial.repo, "log", "--format=%s", "--grep=Blackbird-Run").split() == ["c"]
+    assert is_clean(trial)
+
+
+def test_what_was_done_without_a_commit_brings_its_status_with_a_later_one(trial: Trial) -> None:
+    trial.expect(3, "execute", "c", "--no-input")
+    trial.expect(0, "decide", "c", "--approve", "--no-commit")
+    assert committed(trial)["c"] == "todo"
+    trial.expect(0, "decide", "c", "--approve")
+    assert committed(trial)["c"] == "done"
     assert is_clean(trial)
 
 
