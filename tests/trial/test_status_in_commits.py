@@ -265,6 +265,14 @@ def test_where_git_has_no_line_to_change_the_change_alone_is_committed(
     assert trial.statuses()["a"] == "done"
 
 
+def test_no_commit_is_made_for_the_status_alone(trial: Trial) -> None:
+    trial.command("echo x >c.txt; git add c.txt; git commit -q -m own")
+    trial.expect(3, "execute", "c", "--no-input")
+    assert "nothing was left to commit" in trial.expect(0, "decide", "c", "--approve")
+    assert git(trial.repo, "log", "-1", "--format=%s") == "own"
+    assert git(trial.repo, "status", "--porcelain") == f" M {PLAN}"
+
+
 def test_a_plan_that_people_wrote_is_committed_in_the_form_in_which_it_is_saved(trial: Trial) -> None:
     path = trial.repo / PLAN
     path.write_text(json.dumps(json.loads(path.read_text())))

@@ -35,14 +35,18 @@ def with_content(repo: Repository, plan: CommitPlan, name: str, data: bytes) -> 
     return replace(plan, tree=trees.edited(plan.tree, edits), edits={**plan.edits, **edits})
 
 
-def edit_staged(repo: Repository, name: str, edit: Callable[[bytes], bytes | None]) -> None:
-    """Edit the content of a file in the user's index. Raises UnusableError; the index is untouched then."""
-    trees, (entry, _) = TreeStore(repo), read_entry(repo, name)
-    content = _content(trees, entry)
+def edit_staged(repo: Repository, name: str, committed: str, edit: Callable[[bytes], bytes | None]) -> None:
+    """Edit a file that the user has staged otherwise than it is at the top of the tree ``committed``.
+
+    Raises UnusableError; the index is untouched then.
+    """
+    trees, path = TreeStore(repo), os.fsencode(name)
+    entry, _ = read_entry(repo, name)
+    content = None if entry == trees.entry(committed, path) else _content(trees, entry)
     edited = None if content is None else edit(content)
     if entry is not None and edited is not None and edited != content:
         both = entry, _with_data(repo, trees, entry, edited)
-        update_index(repo, *(trees.save({os.fsencode(name): each}) for each in both))
+        update_index(repo, *(trees.save({path: each}) for each in both))
 
 
 def _content(trees: TreeStore, entry: TreeEntry | None) -> bytes | None:

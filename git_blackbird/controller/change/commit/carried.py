@@ -114,14 +114,13 @@ def follow_in_staged_plan(workspace: Workspace, before: str, created: CreatedCom
 
 
 def _restate_staged_plan(workspace: Workspace, before: str, after: str) -> None:
-    restated = _restated_between(workspace, before, after)
-
     def edit(data: bytes) -> bytes | None:
-        plan = _parsed(workspace, data)
-        return None if plan is None else workspace.store.renderer.render(with_statuses(plan, restated))
+        restated, plan = _restated_between(workspace, before, after), _parsed(workspace, data)
+        if plan is None or not restated:
+            return None
+        return workspace.store.renderer.render(with_statuses(plan, restated))
 
-    if restated:
-        edit_staged(workspace.repo, PLAN_NAME, edit)
+    edit_staged(workspace.repo, PLAN_NAME, after, edit)
 
 
 def _restated_between(workspace: Workspace, before: str, after: str) -> tuple[Task, ...]:
