@@ -313,6 +313,9 @@ def test_undo_commits_that_the_task_and_its_parent_are_not_done_and_redo_that_th
     trial.expect(0, "redo", "b")
     assert committed(trial) == {"a": "done", "b": "done", "c": "todo", "p": "done"}
     assert is_clean(trial)
+    trial.expect(0, "undo", "b")
+    assert committed(trial) == {"a": "done", "b": "todo", "c": "todo", "p": "todo"}
+    assert is_clean(trial)
 
 
 def test_a_redo_that_a_hook_refused_is_committed_by_the_next(trial: Trial) -> None:

@@ -44,9 +44,9 @@ def with_status(workspace: Workspace, planned: CommitPlan, run: Run, becomes: Be
     committed = _committed_plan(workspace, planned)
     if committed is None:
         return planned
-    state, now = workspace.plan_state(), workspace.environment.timestamp
+    state, now = workspace.plan_state(), workspace.environment.timestamp()
     stored = state.history(run.task_id).find(run.id) or run
-    after = following(becomes(stored, now()), stored, now)
+    after = following(becomes(stored, now), stored, lambda: now)
     then = _with_run(state, after)
     plan = with_status_of(run.task_id, committed, then.written(then.plan))
     if not restated_tasks(committed, plan):

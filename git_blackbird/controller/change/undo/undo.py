@@ -118,8 +118,7 @@ def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
     runs = runs_to_redo(state, task) if is_redo else runs_to_undo(state, task)
-    undo = _Undo(workspace, state, task, runs, is_redo=is_redo)
-    return replace(undo, workspace=at_commit(workspace, undo.made(), task.id)).perform(dry_run=dry_run)
+    return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
 
 
 class _Prepared(NamedTuple):
@@ -256,13 +255,6 @@ class _Undo:
         """The last of the runs, whose record notes the undo."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
-    def made(self) -> str | None:
-        """Return the commit of an undo or redo that was cut off after it."""
-        marked, mark = self._marked, undo_mark(self._marked.id, is_redo=self.is_redo)
-        if marked.own.undoing is None:
-            return None
-        return commit_of_run(self.workspace.repo, mark, marked.own.heads.commit)
-
     def _commit(self, written: Trees, left: Mapping[bytes, str], *, is_whole: bool) -> _Commit:
         """Commit the undo if the branch has commits of the change; say why if that fails."""
         workspace, run_id = self.workspace, self._marked.id
@@ -272,14 +264,18 @@ class _Undo:
         again = task_command(self._verb, self.task.id)
         if not is_whole:
             return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
-        plan = plan_commit(workspace.repo, wanted, written.head)
-        if not plan.edits and not plan.obstacles and (made := self.made()) is not None:
-            return _update_index(workspace, made)
+        plan, mark = (
+            plan_commit(workspace.repo, wanted, written.head),
+            undo_mark(run_id, is_redo=self.is_redo),
+        )
+        if not plan.edits and not plan.obstacles and self._marked.own.undoing is not None:
+            # It was cut off after its commit.
+            made = commit_of_run(workspace.repo, mark, self._marked.own.heads.commit)
+            return _Commit() if made is None else _update_index(workspace, made)
         if plan.obstacles or not plan.edits:
             return _Commit(why_not="; ".join(plan.obstacles) or None)
         plan = with_status(workspace, plan, self._marked, partial(self._after, self._trees(written), left))
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
-        mark = undo_mark(run_id, is_redo=self.is_redo)
         try:
             with approval_lock(workspace.paths, run_id) as right:
                 created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
@@ -317,9 +313,10 @@ class _Undo:
 
         If a file could not be written, the undo stays begun, as after a crash.
         """
-        now = self.workspace.environment.timestamp()
-        with self.workspace.transaction() as transaction:
-            stored = self.workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
+        workspace = at_commit(self.workspace, commit.oid, self.task.id)
+        now = workspace.environment.timestamp()
+        with workspace.transaction() as transaction:
+            stored = workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             transaction.save_run(self._after(trees, left, stored, now, commit, is_whole=is_whole))
             save_statuses(transaction)
         if is_whole:
