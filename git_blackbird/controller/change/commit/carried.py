@@ -104,7 +104,7 @@ def follow_commit(workspace: Workspace, before: str, after: str) -> None:
 
 
 def follow_in_staged_plan(workspace: Workspace, before: str, created: CreatedCommit) -> CreatedCommit:
-    """Do the second of these for a new commit, for which the index was updated; note if that fails."""
+    """Give a plan with edits that the user staged the statuses of a new commit; note if that fails."""
     if created.left_behind is None:
         try:
             _restate_staged_plan(workspace, before, created.tree)
