@@ -130,7 +130,7 @@ def why_impossible(context: AppContext, action: str) -> str:
     task = context.current
     if action in _WHY_NOT or task is None:
         return _WHY_NOT[action] if task is not None or action in _OF_NO_TASK else "there is no task"
-    if action in ("execute", *_STARTS) and not context.can_execute:
+    if action in ("execute", "plan", *_STARTS) and not context.can_execute:
         return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if task.children:
         return "it is a parent; its children are run and decided"

@@ -37,6 +37,7 @@ from git_blackbird.tui.widgets.line_view import Copies
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
     from git_blackbird.tui.plan_commands import PlanCommands
+    from git_blackbird.tui.planning import PlanningCommands
 
 _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -97,6 +98,12 @@ class BlackbirdApp(GracefulShutdown):
         from git_blackbird.tui.plan_commands import PlanCommands
 
         return PlanCommands(self)
+
+    @cached_property
+    def planning_commands(self) -> "PlanningCommands":
+        from git_blackbird.tui.planning import PlanningCommands
+
+        return PlanningCommands(self)
 
     def get_default_screen(self) -> MainScreen:
         try:
@@ -222,6 +229,9 @@ class BlackbirdApp(GracefulShutdown):
     async def _execute(self) -> None:
         if await self.plan_commands.agree_to_execute():
             self.commands.execute()
+
+    def action_plan(self) -> None:
+        self.open_modal(self.planning_commands.plan(has_tasks=self.current is not None))
 
     def action_add_task(self) -> None:
         self.open_modal(self.plan_commands.add(self.current))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from textual.driver import Driver
 from textual.notifications import SeverityLevel
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
-    from git_blackbird.controller.engine.loop import Loop
+    from git_blackbird.controller.engine.loop import Join
     from git_blackbird.tui.widgets.mention_editor import PathLister
 
 _WHILE_BUSY = frozenset({"decide", "retry", "review"})
@@ -56,7 +56,21 @@ _COMMANDS = {
 """The commands that an action stands for; one of them must accept the task under the cursor."""
 
 T = TypeVar("T")
-Prepare = Callable[[Workspace, "UserInterface"], "Loop"]
+
+
+class RunsInThread(Protocol):
+    """A loop of the controller, or another call of it that works with agents."""
+
+    def interrupt(self) -> None:
+        """Stop what is at work; a second interrupt kills it."""
+        ...
+
+    async def run(self, join: "Join") -> Stop:
+        """Work to the end of the call. Raises BlackbirdError."""
+        ...
+
+
+Prepare = Callable[[Workspace, "UserInterface"], RunsInThread]
 
 
 class AppContext(ThemedApp, InputGuard):
@@ -140,7 +154,7 @@ class AppContext(ThemedApp, InputGuard):
                 return self.is_busy or COMMITTING.is_apart
             case "answer":
                 return bool(self.main.required)
-            case "execute":
+            case "execute" | "plan":
                 return self.can_execute
             case _ if action in _READS | _EDITS:
                 task = self.current

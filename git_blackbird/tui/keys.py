@@ -39,6 +39,13 @@ class KeyAction(NamedTuple):
 
 PLAN_EDITS = (
     KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT"),
+    KeyAction(
+        "P",
+        "plan",
+        "Plan",
+        "let an agent make or change the plan; you accept what it proposes",
+        "plan generate",
+    ),
     KeyAction("E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK"),
     KeyAction(
         "D",

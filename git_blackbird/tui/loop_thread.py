@@ -3,17 +3,12 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.tui.context import AppContext, Prepare
-
-if TYPE_CHECKING:
-    # They load what runs agents, which drawing the plan does not need.
-    from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.tui.context import AppContext, Prepare, RunsInThread
 
 
 class Runner:
@@ -87,7 +82,7 @@ class Runner:
         with hold_controller(workspace, command):
             return asyncio.run(self._run_loop(loop))
 
-    async def _run_loop(self, loop: "Loop") -> Stop:
+    async def _run_loop(self, loop: RunsInThread) -> Stop:
         self._thread = LoopThread(loop, asyncio.get_running_loop())
         self._thread.interrupt(self._interrupts)
         return await loop.run(join_cluster)
@@ -96,7 +91,7 @@ class Runner:
 class LoopThread:
     """A loop of the controller, and the event loop of the thread it runs in."""
 
-    def __init__(self, loop: "Loop", event_loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: RunsInThread, event_loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._event_loop = event_loop
         self._interrupts = 0

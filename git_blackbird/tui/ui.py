@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_rights
+from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
@@ -16,7 +17,9 @@ from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.modal import ConfirmModal
+from git_blackbird.tui.screens.proposal import ProposalScreen
 from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
 
 T = TypeVar("T")
 
@@ -58,6 +61,19 @@ class TuiUI:
         await self._announce(f"decision on {checkpoint.task.id}")
         return await ask_decision(self._app, self._workspace, checkpoint) or Unanswered()
 
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        """Show a proposal and ask for one of its choices; a text that is left leads back to them."""
+        await self._announce("a plan that is proposed")
+        while True:
+            choice = await self._app.ask(ProposalScreen(panel))
+            if choice is not PlanChoice.REVISE:
+                return Unanswered() if choice is None else PlanReply(choice)
+            draft = self._app.drafts.revision()
+            text = await self._app.ask(RequestScreen(REVISION.title, self._app.path_lister, draft))
+            if text is not None:
+                draft.drop()
+                return PlanReply(choice, text)
+
     async def _announce(self, what: str) -> None:
         """Ring the bell, wait while someone writes, and ignore keys meant for the screen before."""
         self._app.bell()
@@ -87,6 +103,9 @@ class ThreadsafeUI:
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         return await self._run(self._ui.decide(checkpoint))
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        return await self._run(self._ui.review_plan(panel))
 
     async def _run(self, question: Coroutine[Any, Any, T]) -> T:
         # Cancelling this cancels the question as well.

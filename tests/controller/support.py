@@ -16,6 +16,7 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, workspace_of
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting
@@ -70,6 +71,9 @@ class Person:
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         self.checkpoints.append(checkpoint)
         return self.decisions.pop(0) if self.decisions else None
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        return None
 
     def notices(self) -> list[str]:
         return [event.text for event in self.events if isinstance(event, Notice)]

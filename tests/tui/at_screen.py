@@ -11,6 +11,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.change.decision import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
@@ -105,6 +106,9 @@ class AtScreen:
             return await asked
         finally:
             await _end(asked)
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        return await self._shown.review_plan(panel)
 
     async def _type_decision(self, checkpoint: Checkpoint, reply: Reply | Unanswered) -> None:
         if isinstance(reply, Unanswered):

@@ -8,6 +8,8 @@ from git_blackbird.agents.notify import NotifyProcess, start_notification
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
+from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
@@ -105,6 +107,12 @@ class NotifyingUI:
         self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
         async with self._asking:
             return await self._ui.decide(checkpoint)
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        """Notify, then ask."""
+        self._send(Notification("decision", "a plan is proposed", PLANNING))
+        async with self._asking:
+            return await self._ui.review_plan(panel)
 
     def end(self, stop: Stop, state: PlanState) -> None:
         """Notify of what the call left open, and report a failed command."""

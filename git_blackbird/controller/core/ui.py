@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
@@ -43,6 +44,10 @@ class UserInterface(Protocol):
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Ask for a decision."""
+        ...
+
+    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
+        """Show a plan that an agent proposes, and ask what becomes of it."""
         ...
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
@@ -39,14 +38,6 @@ MAX_QUESTION_ROUNDS = 2
 Answered = tuple[tuple[Question, Answer], ...]
 
 
-class PlanningInterface(UserInterface, Protocol):
-    """A user interface that can also ask about plans."""
-
-    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
-        """Show a plan that an agent proposes, and ask what becomes of it; None: nobody is there."""
-        ...
-
-
 @dataclass(frozen=True)
 class Planned:
     """How a call ended that planned; ``draft`` is where a proposal is kept that was not saved.
@@ -68,12 +59,11 @@ class PlanSession:
     """
 
     def __init__(
-        self, workspace: Workspace, ui: PlanningInterface, request: PlanRequest, *, accepts: bool
+        self, workspace: Workspace, ui: UserInterface, request: PlanRequest, *, accepts: bool
     ) -> None:
         workspace.require_settings()
         workspace.environment.forbid_agents("plan")
         self._workspace = workspace
-        self._ui = ui
         self._request = request
         self._accepts = accepts
         self._call = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
@@ -194,14 +184,15 @@ class PlanSession:
             return self._save(proposal)
         fault = next(iter(proposal.faults), None)
         panel = PlanPanel(tuple(proposal_lines(proposal)), fault, proposal.page is not None)
-        reply = await self._call.interruptible(self._ui.review_plan(panel))
+        reply = await self._call.interruptible(self._call.ui.review_plan(panel))
         match reply:
             case PlanReply(PlanChoice.REVISE, text):
                 return text
             case PlanReply(PlanChoice.ACCEPT):
                 return self._save(proposal)
             case PlanReply(PlanChoice.EDIT):
-                return replace(self._kept(proposal, Stop(StopReason.COMPLETED, "")), is_to_edit=True)
+                opened = Stop(StopReason.COMPLETED, "the proposal is opened as a page")
+                return replace(self._kept(proposal, opened), stop=opened, is_to_edit=True)
             case _:
                 return self._kept(proposal, self._stop_undecided(proposal, reply))
 

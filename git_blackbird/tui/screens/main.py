@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from git_blackbird.tui.widgets.history_panes import HistoryPanes
     from git_blackbird.tui.widgets.runs_pane import RunsPane
 
-_NO_TASKS = "the plan has no tasks; A adds one"
+_NO_TASKS = "the plan has no tasks; A adds one, P lets an agent plan"
 _NO_MATCH = "no task is shown: esc shows all"
 _TABS = (
     Tab("details", "Task"),
