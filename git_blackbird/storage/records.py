@@ -4,7 +4,7 @@ import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,8 @@ class RunStore:
         self._copies = copies or Copies(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
+        # The tasks whose histories were open when those of all were last read, and those saved since.
+        self._open: set[TaskId] | None = None
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -105,7 +107,22 @@ class RunStore:
                     found[task_id] = history
                     if not Change.of(history).is_closed:
                         open_ones[task_id] = history
+        self._open = set(open_ones)
         return Histories(found, open_ones)
+
+    def known_open(self) -> Mapping[TaskId, History]:
+        """Return the open histories, as far as other commands have opened none since all were last read."""
+        if self._open is None:
+            return self.histories().open
+        known = {
+            name: self._history(name, _changed(f"{self._paths.runs}/{name}"), None) for name in self._open
+        }
+        return {name: history for name, history in sorted(known.items()) if not Change.of(history).is_closed}
+
+    def note_saved(self, task_id: TaskId) -> None:
+        """Note that this process has saved a record of a task, which may be open now."""
+        if self._open is not None and task_id != PLANNING:
+            self._open.add(task_id)
 
     def histories_with_foreign(self, plan: Plan, between: Callable[[], object] = noop) -> Histories:
         """Return all recent runs, with foreign and stale copies of unfinished tasks' records."""

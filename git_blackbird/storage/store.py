@@ -223,6 +223,7 @@ class Transaction:
             stored = None
         self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
         write_atomic(self._paths, path, render_record(following(run, stored, self._now)), mode=0o600)
+        self._store.records.note_saved(run.task_id)
         self._store.copies.write(path)
 
     def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:
@@ -254,10 +255,11 @@ class Transaction:
     def restore_copies(self) -> tuple[StaleCopy, ...]:
         """Write the changed and removed copies of unfinished tasks again; return them.
 
-        A copy with a decision stays: a person accepts or rejects it.
+        A copy with a decision stays: a person accepts or rejects it. Which tasks are unfinished is known from
+        when all were last read.
         """
         copies, stale = self._store.copies, [*self._store.copies.stale_feedback()]
-        for task_id, history in self._store.records.histories().open.items():
+        for task_id, history in self._store.records.known_open().items():
             beside = copies.with_foreign(task_id, history).beside
             decided = {record_path(self._paths, run) for run in beside.decided}
             stale += [copy for copy in beside.stale if self._paths.record_of(copy.path) not in decided]
