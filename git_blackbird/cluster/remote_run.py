@@ -50,7 +50,7 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.worktree.write_back import WriteBackError, take_signatures, write_all_paths
+from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_all_paths
 from git_blackbird.messages.display.plan_dialogue import PlanPanel
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting

@@ -22,7 +22,7 @@ from git_blackbird.git.worktree.linked import is_our_commit
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
 from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
+from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.run_keys import load_key

@@ -10,12 +10,12 @@ import pytest
 
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree import path_writer
-from git_blackbird.git.worktree.journal import Journal
-from git_blackbird.git.worktree.obstacles import IGNORED, find_obstacles
-from git_blackbird.git.worktree.path_writer import NESTED, PathWriter, signature_of
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
-from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.git.writing import path_writer
+from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.obstacles import IGNORED, find_obstacles
+from git_blackbird.git.writing.path_writer import NESTED, PathWriter, signature_of
+from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
@@ -24,7 +24,7 @@ from tests.trial.program import Trial
 ROOT = Path(__file__).resolve().parents[2]
 INJECTED = Path(__file__).with_name("injected")
 # Copies of ignored files go into a new worktree, exclusively and through no link.
-WRITERS = {"git_blackbird.git.worktree.path_writer", "git_blackbird.git.worktree.copying"}
+WRITERS = {"git_blackbird.git.writing.path_writer", "git_blackbird.git.worktree.copying"}
 LINES = "".join(f"{number}\n" for number in range(20))
 
 

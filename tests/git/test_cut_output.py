@@ -27,6 +27,7 @@ from git_blackbird.git.core.repository import (
 )
 from git_blackbird.git.hooks.install import view_hook
 from git_blackbird.git.hooks.script import HookCommand
+from git_blackbird.git.submodules.edits import uncommitted
 from git_blackbird.git.worktree import changes, log
 from git_blackbird.git.worktree.copying import list_ignored
 from git_blackbird.git.worktree.index import read_index_state
@@ -35,7 +36,6 @@ from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
-from git_blackbird.git.worktree.submodules import uncommitted
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import HIDDEN, LIMITS, found, script
 from tests.support import Prepared, commit, git, write

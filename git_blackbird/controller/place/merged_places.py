@@ -7,7 +7,7 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import base_tree, move_base, write_commit
 from git_blackbird.git.worktree.merging import merge_trees
-from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths
+from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.parts import Brought
 from git_blackbird.model.run.run import Run

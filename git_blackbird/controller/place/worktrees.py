@@ -16,6 +16,13 @@ from git_blackbird.controller.place.snapshots import limits_of, snapshot, snapsh
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.submodules.checkout import check_out_submodules
+from git_blackbird.git.submodules.edits import (
+    PRUNE_AFTERWARDS,
+    keep_commits,
+    new_commits,
+    require_committed,
+)
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
@@ -36,14 +43,7 @@ from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.submodule_checkout import check_out_submodules
-from git_blackbird.git.worktree.submodules import (
-    PRUNE_AFTERWARDS,
-    keep_commits,
-    new_commits,
-    require_committed,
-)
-from git_blackbird.git.worktree.write_back import take_signatures, write_all_paths, writing_lock
+from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import shell_word

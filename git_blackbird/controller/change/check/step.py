@@ -19,8 +19,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
-from git_blackbird.git.worktree.submodule_checkout import check_out_whole
 from git_blackbird.messages.display.format import check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.next_steps import EXECUTE, task_command

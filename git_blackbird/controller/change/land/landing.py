@@ -25,12 +25,12 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.both_added import with_additions
 from git_blackbird.git.worktree.changes import Carrier
-from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.linked import altered_worktrees
 from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
-from git_blackbird.git.worktree.obstacles import find_obstacles
-from git_blackbird.git.worktree.path_writer import Signature
-from git_blackbird.git.worktree.write_back import (
+from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.obstacles import find_obstacles
+from git_blackbird.git.writing.path_writer import Signature
+from git_blackbird.git.writing.write_back import (
     describe_unwritten,
     find_edited,
     take_signatures,

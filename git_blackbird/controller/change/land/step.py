@@ -38,7 +38,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_pair
-from git_blackbird.git.worktree.write_back import describe_unwritten
+from git_blackbird.git.writing.write_back import describe_unwritten
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.rules.checks import (
     CheckFollowUp,

@@ -26,7 +26,6 @@ from git_blackbird.git.commit.create import (
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.both_added import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
-from git_blackbird.git.worktree.journal import Journal
 from git_blackbird.git.worktree.log import (
     commit_of_run,
     commit_parts,
@@ -35,10 +34,11 @@ from git_blackbird.git.worktree.log import (
     tree_of,
 )
 from git_blackbird.git.worktree.merging import Merged, merge_changes, with_earlier_attempt
-from git_blackbird.git.worktree.obstacles import find_obstacles
-from git_blackbird.git.worktree.path_writer import Signature
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.git.worktree.write_back import take_signatures, write_paths
+from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.obstacles import find_obstacles
+from git_blackbird.git.writing.path_writer import Signature
+from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command

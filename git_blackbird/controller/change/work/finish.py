@@ -17,10 +17,10 @@ from git_blackbird.controller.place.unresolved import unresolved_text
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.submodules.edits import submodule_changes
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.journal import Journal
+from git_blackbird.git.writing.journal import Journal
 from git_blackbird.model.base.own_files import TEMPORARY
 
 EDITED = "it was edited at the same moment"

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from git_blackbird.git.core.output import object_ids
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.submodules.moves import why_unmovable
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
-from git_blackbird.git.worktree.path_writer import NESTED, Signature
 from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.git.worktree.submodule_moves import why_unmovable
+from git_blackbird.git.writing.path_writer import NESTED, Signature
 from git_blackbird.model.run.summary import Trees
 
 IGNORED = "a file that git ignores, or that no snapshot can have, is in its place"

@@ -12,13 +12,13 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.tree_names import is_reserved
 from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeEntry, TreeStore, parents
+from git_blackbird.git.submodules.moves import move_submodule
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import private_folder, sweep_private_folders
-from git_blackbird.git.worktree.journal import Journal
-from git_blackbird.git.worktree.obstacles import IGNORED, is_unknown
-from git_blackbird.git.worktree.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
-from git_blackbird.git.worktree.submodule_moves import move_submodule
+from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.obstacles import IGNORED, is_unknown
+from git_blackbird.git.writing.path_writer import PathWriter, Signature, signature_of
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.system import describe, tick_of
 from git_blackbird.model.run.summary import Trees

@@ -11,20 +11,20 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.changes import submodule_sides
-from git_blackbird.git.worktree.index import writing
-from git_blackbird.git.worktree.inner import find_git_dir, repository_at
-from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
-from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.git.worktree.saved_trees import checkout_tree
-from git_blackbird.git.worktree.snapshot import SnapshotLimits
-from git_blackbird.git.worktree.submodules import (
+from git_blackbird.git.submodules.edits import (
     MODULES,
     keep_commits,
     new_commits,
     submodule_commits,
     uncommitted,
 )
+from git_blackbird.git.submodules.inner import find_git_dir, repository_at
+from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.index import writing
+from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
+from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.saved_trees import checkout_tree
+from git_blackbird.git.worktree.snapshot import SnapshotLimits
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import Trees
 

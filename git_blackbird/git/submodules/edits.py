@@ -11,9 +11,7 @@ from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitStoppedError, name_lines
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
-from git_blackbird.git.worktree.changes import submodule_sides
-from git_blackbird.git.worktree.index import may_have_submodules, writing
-from git_blackbird.git.worktree.inner import (
+from git_blackbird.git.submodules.inner import (
     REMOTES,
     find_git_dir,
     is_git_dir,
@@ -23,6 +21,8 @@ from git_blackbird.git.worktree.inner import (
     references,
     repository_at,
 )
+from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.index import may_have_submodules, writing
 from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_full_snapshot

@@ -1,0 +1,1 @@
+"""Writing files into worktrees, after a look at what is in the way."""
