@@ -10,7 +10,8 @@ import pytest
 
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.snapshot import take_snapshot
+from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
 from git_blackbird.git.writing import path_writer
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import IGNORED, find_obstacles

@@ -35,7 +35,8 @@ from git_blackbird.git.worktree.linked import unmerged_paths
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
-from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.snapshot import take_snapshot
+from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import HIDDEN, LIMITS, found, script
 from tests.support import Prepared, commit, git, write

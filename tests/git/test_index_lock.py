@@ -9,12 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.worktree.index import (
-    IndexLockedError,
-    clear_leftover_lock,
-    replace_index,
-    require_free_index,
-)
+from git_blackbird.git.worktree.index import replace_index
+from git_blackbird.git.worktree.index_lock import IndexLockedError, clear_leftover_lock, require_free_index
 from tests.git.support import found
 from tests.support import commit, git, write
 

@@ -222,7 +222,7 @@ def workspace_of(
     if repo.git_dir != repo.common_dir:
         _require_no_task(repo)
     if os.path.lexists(repo.index_lock):
-        from git_blackbird.git.worktree.index import clear_leftover_lock  # rarely there
+        from git_blackbird.git.worktree.index_lock import clear_leftover_lock  # rarely there
 
         clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)

@@ -42,7 +42,7 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
-from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import restart_command

@@ -28,7 +28,7 @@ from git_blackbird.git.hooks.script import (
     render_hook,
     uses_own_path,
 )
-from git_blackbird.git.worktree.index import is_open_file
+from git_blackbird.git.worktree.index_lock import is_open_file
 
 ASIDE = f"{NAME}.before-blackbird"
 # A folder with a link to the hook under its original name, for hooks that look at that name.

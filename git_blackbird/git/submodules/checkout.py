@@ -24,7 +24,7 @@ from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import checkout_tree
-from git_blackbird.git.worktree.snapshot import SnapshotLimits
+from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import Trees
 

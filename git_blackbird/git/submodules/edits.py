@@ -25,7 +25,8 @@ from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import may_have_submodules, writing
 from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch_checked
-from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_full_snapshot
+from git_blackbird.git.worktree.snapshot import take_full_snapshot
+from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, Trees
 

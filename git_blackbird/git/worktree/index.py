@@ -1,12 +1,6 @@
-"""Copy the user's index to work on, and replace it by a copy under git's own lock.
-
-The lock is a hard link to a finished index in a private folder, which its process locks with flock(2) for as
-long as it lives. Such a file that nobody locks was left by a killed process of this program; to git it is a
-valid index that blocks the way.
-"""
+"""Read the user's index, copy it to work on, and replace it by a copy."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shutil
@@ -22,133 +16,8 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
+from git_blackbird.git.worktree.index_lock import NEXT, IndexLockedError, clear_leftover_lock, replace_if
 from git_blackbird.model.base.system import describe
-
-PATIENCE_SECONDS = 3.0
-NEXT = "next"
-"""The purpose of the private folders with new versions of the user's index."""
-
-_POLL_SECONDS = 0.02
-_NO_HARD_LINKS = frozenset(
-    {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
-)
-# The name of a finished index that had to be copied to make the lock.
-_COPIED = "copied"
-
-
-class IndexLockedError(UnusableError):
-    """Another git process locks the index of this worktree, or it cannot be written."""
-
-
-def require_free_index(repo: Repository) -> None:
-    """Wait until no process locks the user's index. Raises IndexLockedError after a few seconds."""
-    lock, deadline = repo.index_lock, time.monotonic() + PATIENCE_SECONDS
-    while os.path.lexists(lock):
-        _wait(lock, deadline)
-
-
-def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool]) -> bool:
-    """Replace the user's index by a finished one if ``is_current`` holds under the lock.
-
-    Raises IndexLockedError if another process locks the index for more than a few seconds, or the git
-    directory cannot be written.
-    """
-    lock = repo.index_lock
-    try:
-        with _lock_index(lock, finished):
-            if not is_current():
-                return False
-            os.rename(lock, repo.index)  # noqa: PTH104  # the plain system call, as its name in traces
-            return True
-    except OSError as error:
-        message = f"cannot write {repo.index}: {error.strerror}"
-        raise IndexLockedError(message, hint="make room or make it writable") from error
-
-
-def clear_leftover_lock(repo: Repository) -> None:
-    """Remove the index lock of a killed process of this program; leave any other."""
-    lock = repo.index_lock
-    # Most often there is none. One that cannot be inspected is not ours.
-    with contextlib.suppress(OSError), lock.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finished = repo.private_dir.glob(f"{NEXT}.*/index")
-        copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
-        is_ours = any(map(lock.samefile, finished)) or any(
-            lock.read_bytes() == path.read_bytes() for path in copied
-        )
-        if is_ours and is_open_file(lock, file.fileno()):
-            lock.unlink()
-
-
-@contextlib.contextmanager
-def _lock_index(lock: Path, finished: Path) -> Iterator[None]:
-    """Hold git's lock in the block; its file is the finished index, which may replace the user's."""
-    descriptor = _acquire(lock, finished)
-    try:
-        yield
-    finally:
-        # The file is gone if it has replaced the index.
-        if is_open_file(lock, descriptor):
-            lock.unlink()
-        os.close(descriptor)
-
-
-def _acquire(lock: Path, finished: Path) -> int:
-    """Create the lock and return its descriptor, locked to show that its process is alive."""
-    make, deadline = _link, time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return make(lock, finished)
-        except FileExistsError:
-            _wait(lock, deadline)
-        except OSError as error:
-            if error.errno not in _NO_HARD_LINKS or make is _copy:
-                raise
-            make, finished = _copy, finished.rename(finished.with_name(_COPIED))
-
-
-def _link(lock: Path, finished: Path) -> int:
-    descriptor = os.open(finished, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.link(finished, lock)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _copy(lock: Path, finished: Path) -> int:
-    """Create the lock by copying, for file systems without hard links."""
-    descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(finished.read_bytes())
-    except BaseException:
-        lock.unlink()
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def is_open_file(path: Path, descriptor: int) -> bool:
-    """Whether the open file still is the one at its path."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False
-
-
-def _wait(lock: Path, deadline: float) -> None:
-    """Wait a moment for the process that has the lock. Raises IndexLockedError after the deadline."""
-    if time.monotonic() > deadline:
-        raise IndexLockedError(
-            f"another git process is running here: {lock} exists",
-            hint="wait for it; where no git runs, remove that file",
-        )
-    time.sleep(_POLL_SECONDS)
-
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 

@@ -18,7 +18,7 @@ from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.linked import home_repository
-from git_blackbird.git.worktree.snapshot import SnapshotError
+from git_blackbird.git.worktree.snapshot_values import SnapshotError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import AgentResult
 from git_blackbird.model.run.fields import Ending

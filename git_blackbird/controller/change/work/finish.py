@@ -20,7 +20,7 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.submodules.edits import submodule_changes
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word

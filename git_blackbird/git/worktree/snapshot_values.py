@@ -1,8 +1,29 @@
-"""What a snapshot updates in its private index."""
+"""What a snapshot is, what bounds it, and what it updates in its private index."""
 
 from dataclasses import dataclass, field
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.model.run.summary import SkippedPath
+
+
+class SnapshotError(UnusableError):
+    """The worktree could not be recorded as a tree."""
+
+
+@dataclass(frozen=True)
+class SnapshotLimits:
+    """``timeout_seconds`` for the whole snapshot; untracked files over ``max_untracked_bytes`` stay out."""
+
+    timeout_seconds: float = 60.0
+    max_untracked_bytes: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The tree of the worktree, and the paths that are not in it."""
+
+    tree: str
+    left_out: tuple[SkippedPath, ...] = ()
 
 
 @dataclass
