@@ -29,7 +29,7 @@ from git_blackbird.controller.plan.outcomes import (
     page_lines,
 )
 from git_blackbird.messages.display.events import render_next_steps
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId

@@ -11,7 +11,7 @@ from git_blackbird.storage.drafts import (
     text_drafts,
 )
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.store import list_own_files
+from git_blackbird.storage.removal import list_own_files
 
 
 def test_only_folders_of_texts_are_listed(tmp_path: Path) -> None:

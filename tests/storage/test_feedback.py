@@ -17,7 +17,8 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.store import Store, has_state, remove, remove_state
+from git_blackbird.storage.removal import has_state, remove, remove_state
+from git_blackbird.storage.store import Store
 from tests.storage.building import ODD, STAMP, all_files, make_layout
 from tests.support import hold_none
 

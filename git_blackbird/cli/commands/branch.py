@@ -16,7 +16,8 @@ from git_blackbird.controller.place.listing import (
 )
 from git_blackbird.controller.place.worktrees import kept_text
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import format_seconds, render_bytes, render_path
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.quantities import format_seconds, render_bytes
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
 

@@ -21,11 +21,11 @@ from git_blackbird.messages.display.format import (
     agent_words,
     check_lines,
     dependency_title,
-    format_moment,
     landing_text,
     message_lines,
     undo_lines,
 )
+from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls

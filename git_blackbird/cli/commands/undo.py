@@ -6,7 +6,8 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.change.undo.result import UndoResult
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.display.format import counted, render_path
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.format import counted, format_cost, render_duration
+from git_blackbird.messages.display.quantities import counted, format_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.estimate import Estimate, Spread
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
 from git_blackbird.model.plan.plan import Plan, Task

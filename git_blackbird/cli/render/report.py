@@ -7,7 +7,7 @@ import click
 from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask, Spent
-from git_blackbird.messages.display.format import (
+from git_blackbird.messages.display.quantities import (
     counted,
     format_cost,
     format_moment,

@@ -15,10 +15,7 @@ from git_blackbird.cli.render.tables import (
 )
 from git_blackbird.messages.display.format import (
     check_lines,
-    format_cost,
     format_decision,
-    format_moment,
-    format_seconds,
     landing_text,
     notes_on_head,
     question_line,
@@ -28,6 +25,7 @@ from git_blackbird.messages.display.format import (
     submodule_lines,
     verdict_word,
 )
+from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls

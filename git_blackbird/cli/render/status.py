@@ -22,14 +22,8 @@ from git_blackbird.controller.queries.attention import (
 )
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
-from git_blackbird.messages.display.format import (
-    format_moment,
-    format_seconds,
-    question_line,
-    review_word,
-    run_seconds,
-    unblocks_text,
-)
+from git_blackbird.messages.display.format import question_line, review_word, run_seconds, unblocks_text
+from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.stages import PendingKind, is_half_written

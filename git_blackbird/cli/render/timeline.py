@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.cli.render.svg import box, escape, fitted, label, picture
 from git_blackbird.controller.queries.report import ReportedRun, ReportedTask
-from git_blackbird.messages.display.format import counted, format_moment, render_duration
+from git_blackbird.messages.display.quantities import counted, format_moment, render_duration
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.run.states import RunStatus
 

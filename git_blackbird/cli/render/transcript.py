@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from git_blackbird.cli.render.tables import char_width
-from git_blackbird.messages.display.format import UsageCost, render_spent, wrap_line
+from git_blackbird.messages.display.format import wrap_line
+from git_blackbird.messages.display.quantities import UsageCost, render_spent
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage

@@ -16,7 +16,7 @@ from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
+from git_blackbird.messages.display.quantities import UsageCost, render_duration, render_spent
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task

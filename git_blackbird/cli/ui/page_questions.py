@@ -8,7 +8,7 @@ from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.controller.plan.outcomes import tree_lines
 from git_blackbird.controller.plan.page import PageResult, RemovedError
 from git_blackbird.errors import InterruptedByUserError, RequestError
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import strip_controls
 
 

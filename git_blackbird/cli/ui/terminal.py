@@ -43,8 +43,9 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
-from git_blackbird.messages.display.format import UsageCost, UsageMeter, review_word
+from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.display.quantities import UsageCost, UsageMeter
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId

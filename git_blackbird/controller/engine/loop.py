@@ -49,7 +49,7 @@ from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.journal import Journal
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.stages import is_half_written

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from git_blackbird.controller.plan.deletion import DeleteResult
 from git_blackbird.controller.plan.edit import EditResult, MoveResult
 from git_blackbird.controller.plan.page import PageResult
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from git_blackbird.controller.plan.page import PageChange
 from git_blackbird.controller.planning.proposal import Proposal
-from git_blackbird.messages.display.format import agent_words, counted
+from git_blackbird.messages.display.format import agent_words
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from git_blackbird.controller.core.guards import UNWATCHED
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import LiveRun, StatusReport
-from git_blackbird.messages.display.format import check_word, counted, unblocks_text
+from git_blackbird.messages.display.format import check_word, unblocks_text
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command

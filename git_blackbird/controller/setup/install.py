@@ -20,20 +20,14 @@ from git_blackbird.git.hooks.merge_driver import install_driver, is_driver_insta
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.own_files import STATE_NAME
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.store import (
-    has_state,
-    list_own_files,
-    remove,
-    remove_state,
-    state_to_keep,
-)
+from git_blackbird.storage.removal import has_state, list_own_files, remove, remove_state, state_to_keep
 
 __all__ = [
     "HookAction",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import writing
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import escaped_text
 from git_blackbird.model.run.summary import (
     MAX_CHANGES,

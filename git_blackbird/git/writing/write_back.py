@@ -19,7 +19,7 @@ from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import IGNORED, is_unknown
 from git_blackbird.git.writing.path_writer import PathWriter, Signature, signature_of
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.system import describe, tick_of
 from git_blackbird.model.run.summary import Trees
 

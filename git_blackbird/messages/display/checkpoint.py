@@ -8,20 +8,22 @@ from itertools import chain, islice
 from git_blackbird.messages.display.events import render_reason
 from git_blackbird.messages.display.format import (
     MAX_LISTED,
-    UsageCost,
     check_lines,
     check_word,
-    counted,
-    format_seconds,
     notes_on_head,
     place_words,
-    render_cost,
     render_path,
-    render_spent,
     run_seconds,
     submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.quantities import (
+    UsageCost,
+    counted,
+    format_seconds,
+    render_cost,
+    render_spent,
+)
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.styled import Height, Section, Style, StyledLine, fit, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines

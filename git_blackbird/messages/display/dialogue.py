@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.messages.display.format import MAX_LISTED, counted
+from git_blackbird.messages.display.format import MAX_LISTED
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.sanitize import clean_line

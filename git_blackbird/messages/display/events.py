@@ -2,16 +2,9 @@
 
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.format import (
-    check_lines,
-    check_word,
-    counted,
-    render_cost,
-    render_duration,
-    render_totals,
-    review_word,
-)
+from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
 from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text

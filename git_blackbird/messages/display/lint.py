@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.lint import LintFinding, Severity
 

@@ -3,13 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.display.format import (
-    format_decision,
-    format_moment,
-    render_cost,
-    render_duration,
-    verdict_word,
-)
+from git_blackbird.messages.display.format import format_decision, verdict_word
+from git_blackbird.messages.display.quantities import format_moment, render_cost, render_duration
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, dismiss_command, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.next_steps import decide_run_command

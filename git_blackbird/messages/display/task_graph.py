@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_blackbird.messages.display.format import counted, place_words
+from git_blackbird.messages.display.format import place_words
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on, line_of_comment
 from git_blackbird.messages.patch.parse import NO_NEWLINE, Patch
 from git_blackbird.model.base.sanitize import clean_line

@@ -16,7 +16,7 @@ from git_blackbird.messages.display.dialogue import (
     next_step,
     offers_of,
 )
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.change.decision import Choice, ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS
 from git_blackbird.tui.keys import NO_KEY, does_nothing

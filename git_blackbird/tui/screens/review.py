@@ -7,7 +7,8 @@ from typing import NamedTuple
 from textual.app import ComposeResult
 from textual.widgets import OptionList
 
-from git_blackbird.messages.display.format import format_cost, format_moment, review_word, verdict_word
+from git_blackbird.messages.display.format import review_word, verdict_word
+from git_blackbird.messages.display.quantities import format_cost, format_moment
 from git_blackbird.messages.display.reviews import (
     change_facts,
     change_missing,

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 

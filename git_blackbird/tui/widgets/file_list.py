@@ -13,7 +13,8 @@ from textual.geometry import Size
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from git_blackbird.messages.display.format import counted, render_path
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.painter import find_matches

@@ -15,13 +15,8 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
-from git_blackbird.messages.display.format import (
-    UsageCost,
-    UsageMeter,
-    render_duration,
-    render_spent,
-    review_word,
-)
+from git_blackbird.messages.display.format import review_word
+from git_blackbird.messages.display.quantities import UsageCost, UsageMeter, render_duration, render_spent
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls

@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from git_blackbird.controller.queries.spent import Spent
 from git_blackbird.controller.queries.status import NONE_STOPPED, Filter, label, tree_of_tasks
-from git_blackbird.messages.display.format import render_cost, render_duration
+from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, Task

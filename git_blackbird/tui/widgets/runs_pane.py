@@ -19,7 +19,8 @@ from git_blackbird.controller.queries.runs import RunList, runs_of_task, saved_o
 from git_blackbird.controller.queries.transcripts import saved_steps
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_step
-from git_blackbird.messages.display.format import format_cost, format_decision, format_moment
+from git_blackbird.messages.display.format import format_decision
+from git_blackbird.messages.display.quantities import format_cost, format_moment
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId

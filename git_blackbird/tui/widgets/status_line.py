@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.queries.status import StatusReport
-from git_blackbird.messages.display.format import UsageCost, render_cost, render_duration
+from git_blackbird.messages.display.quantities import UsageCost, render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 

@@ -7,13 +7,11 @@ from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
     dependency_title,
-    format_cost,
     format_decision,
-    format_moment,
-    format_seconds,
     message_lines,
     run_seconds,
 )
+from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.render.transcript import ProgressLog, wrap
-from git_blackbird.messages.display.format import UsageCost, UsageMeter, render_spent
+from git_blackbird.messages.display.quantities import UsageCost, UsageMeter, render_spent
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind

@@ -15,7 +15,8 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.messages.display.format import counted, switched_lines
+from git_blackbird.messages.display.format import switched_lines
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.forms.natural import M, NaturalTask, faults_error, in_order, read_item
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
 from git_blackbird.model.base.ids import fold_task_id
