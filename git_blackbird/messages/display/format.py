@@ -1,4 +1,4 @@
-"""Format money, tokens, durations, changes and paths; light, because reading commands import it."""
+"""Texts that interfaces share: changes, paths, checks, decisions; light, as reading commands import it."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
