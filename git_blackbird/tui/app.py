@@ -19,7 +19,9 @@ from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.dialogue import confirm_quit
 from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
@@ -30,7 +32,7 @@ from git_blackbird.tui.driver import PAUSE_KEY
 from git_blackbird.tui.keys import ACTIONS, BY_KEY, NO_KEY, does_nothing, in_keys
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
-from git_blackbird.tui.screens.modal import HelpScreen
+from git_blackbird.tui.screens.modal import ConfirmModal, HelpScreen
 from git_blackbird.tui.shutdown import GracefulShutdown
 from git_blackbird.tui.widgets.line_view import Copies
 
@@ -226,9 +228,9 @@ class BlackbirdApp(GracefulShutdown):
     def action_execute(self) -> None:
         self.open_modal(self._execute())
 
-    async def _execute(self) -> None:
-        if await self.plan_commands.agree_to_execute():
-            self.commands.execute()
+    async def _execute(self, *only: TaskId) -> None:
+        if await self.plan_commands.agree_to_execute(*only):
+            self.commands.execute(*only)
 
     def action_plan(self) -> None:
         self.open_modal(self.planning_commands.plan(has_tasks=self.current is not None))
@@ -250,7 +252,7 @@ class BlackbirdApp(GracefulShutdown):
 
     def action_execute_task(self) -> None:
         if (task := self.current) is not None:
-            self.commands.execute(task.id)
+            self.open_modal(self._execute(task.id))
 
     def action_resume(self) -> None:
         """Resume the current task's session, or open its decision if one is pending."""
@@ -302,9 +304,17 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.screen.run_action, "leave")
 
     async def action_quit(self) -> None:
+        """Quit; who would pause agents is asked."""
         if self.is_busy:
+            self.open_modal(self._quit())
+        else:
+            self.exit_gracefully()
+
+    async def _quit(self) -> None:
+        at_work = [about for about, _ in self.main.live.at_work.runs]
+        if await self.ask(ConfirmModal(confirm_quit(at_work))) is True:
             self.log_and_notify("pausing runs before exit; ctrl+c kills them", is_good=True)
-        self.exit_gracefully()
+            self.exit_gracefully()
 
     def action_retry(self) -> None:
         self._open_for_current(self.commands.retry)

@@ -90,8 +90,11 @@ class Commands:
         self._app.start("review run", lambda workspace, ui: review_loop(workspace, ui, task_id))
 
     async def restart(self, task: Task) -> None:
-        """Start a task in a new session, if a person confirms to give up a waiting run."""
-        if await self._confirm(task, "Restart in a new session"):
+        """Start a task in a new session, if a person confirms it."""
+        waiting = self._waiting_run(task)
+        why = task.status.value.replace("_", " ") if waiting is None else f"{waiting}; that run is superseded"
+        step = Confirm((), f"{clean_line(task.id)}: {why}", "Restart in a new session", "Leave it")
+        if await self._app.ask(ConfirmModal(step)) is True:
             self._restart(task.id)
 
     async def retry(self, task: Task) -> None:

@@ -79,6 +79,9 @@ class InputGuard(App[None]):
             return
         if not self._is_stray(event):
             await super().on_event(event)
+        elif self._pause is not None:
+            # A key that is held down is let go first.
+            self._pause.reset()
 
     def _begins_text(self, event: events.Key) -> bool:
         """Whether a key begins a text at a choice, which is more than moving or looking."""

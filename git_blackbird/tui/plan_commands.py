@@ -121,10 +121,10 @@ class PlanCommands:
         if result is not None:
             self._report_edit(result)
 
-    async def agree_to_execute(self) -> bool:
-        """Show what an execute would start, by which agent and with which rights, and ask."""
+    async def agree_to_execute(self, *only: TaskId) -> bool:
+        """Show what an execute would start, of the plan or of these tasks, by which agent, and ask."""
         workspace = await self._open()
-        foreseen = await asyncio.to_thread(forecast, workspace, (), None)
+        foreseen = await asyncio.to_thread(forecast, workspace, only, None)
         lines = list(_execution_lines(workspace, foreseen))
         return await self._app.ask(LinesScreen("Execute", lines, "starts it")) is True
 

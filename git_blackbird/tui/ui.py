@@ -38,7 +38,10 @@ class TuiUI:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Ask one question after another, and go back on request; leaving one leaves all of them open."""
+        """Ask one question after another, and go back on request.
+
+        Who leaves one leaves all of them open, and stops nobody else.
+        """
         drafts = [self._app.drafts.answer(task.id, question) for question in questions]
         index = 0
         await self._announce(f"question of {task.id}")
@@ -47,7 +50,7 @@ class TuiUI:
             screen = QuestionScreen(task.id, questions[index], position, drafts[index])
             step = await self._app.ask(screen)
             if step is None:
-                return Unanswered()
+                return None
             index += step
         return {question.id: draft.text for question, draft in zip(questions, drafts, strict=True)}
 
@@ -57,9 +60,9 @@ class TuiUI:
         return await self._app.ask(ConfirmModal(confirm_rights(question))) is True
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Show the checkpoint and ask for one of its choices."""
+        """Show the checkpoint and ask for one of its choices; who leaves it stops nobody."""
         await self._announce(f"decision on {checkpoint.task.id}")
-        return await ask_decision(self._app, self._workspace, checkpoint) or Unanswered()
+        return await ask_decision(self._app, self._workspace, checkpoint)
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
         """Show a proposal and ask for one of its choices; a text that is left leads back to them."""

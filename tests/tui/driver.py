@@ -42,6 +42,10 @@ class StartingApp(BlackbirdApp):
     def action_execute(self) -> None:
         self.commands.execute()
 
+    def action_execute_task(self) -> None:
+        if (task := self.current) is not None:
+            self.commands.execute(task.id)
+
 
 class QuickApp(StartingApp):
     """Accepts keys at once: tests send them only for the screen that is open."""

@@ -170,6 +170,7 @@ def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
         await pilot.click(ChoiceRow, offset=(2, 0))
+        await pilot.press("enter")
         await see(app, pilot, "1 comment is not sent", "Drop it?")
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)

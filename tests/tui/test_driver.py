@@ -34,6 +34,8 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
     tmux.press("Enter", "Enter")
     tmux.wait_for("Working on it.")
     tmux.press("q")
+    tmux.wait_for("beta is at work", "2. Pause it and quit")
+    tmux.press("2", "Enter")
     tmux.wait_for("paused beta; `git blackbird execute` goes on")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
@@ -68,7 +70,10 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
     tmux.wait_for("  spec review of alpha  ", "  code review of alpha  ")
     for key in keys:
         tmux.press(key)
-        if key != keys[-1]:
+        if key == "q":
+            tmux.wait_for("are at work", "2. Pause them and quit")
+            tmux.press("2", "Enter")
+        elif key != keys[-1]:
             tmux.wait_for("no agent is at work")
     tmux.wait_for_end(0)
     left = store_at(planned).records.reviews(leaf("alpha").id).runs

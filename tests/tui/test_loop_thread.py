@@ -95,6 +95,8 @@ def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path
             os.kill(os.getpid(), signal.Signals[key])
         else:
             await pilot.press(key)
+            await see(app, pilot, "alpha is at work")
+            await pilot.press("2", "enter")
         await wait_for(pilot, lambda: not app.is_running)
 
     app = drive(planned, session)
@@ -132,6 +134,8 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
         await wait_for(pilot, lambda: "READY" in screen_text(app))
         await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
         await pilot.press("w")
+        await see(app, pilot, "2. Restart in a new session")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE and is_over(app))
 
     drive(planned, session)

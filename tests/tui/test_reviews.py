@@ -197,6 +197,8 @@ def test_looking_is_possible_while_agents_work_and_nothing_more(planned: Path) -
         await pilot.press("1", "enter", "escape")
         assert not is_over(app)
         await pilot.press("q")
+        await see(app, pilot, "slow is at work", "2. Pause it and quit")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: not app.is_running)
 
     drive(planned, session, (150, 40))

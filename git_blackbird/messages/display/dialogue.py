@@ -182,6 +182,13 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     return Confirm(render_rights(question), f"Start the agent {name}?", yes, "No, start nothing")
 
 
+def confirm_quit(at_work: Sequence[str]) -> Confirm:
+    """Ask whether to quit while agents work, of which it is said what on: that pauses them."""
+    named = ", ".join(map(clean_line, at_work)) or "something"
+    verb, them = ("are", "them") if len(at_work) > 1 else ("is", "it")
+    return Confirm((), f"{named} {verb} at work", f"Pause {them} and quit", "Stay")
+
+
 def confirm_unknown(names: Sequence[str]) -> Confirm:
     """Ask whether to send a text that names paths which are not there."""
     listed = ", ".join(f"@{clean_line(name)}" for name in names[:MAX_LISTED])

@@ -128,7 +128,7 @@ def _criteria(task: Task, *, has_check: bool) -> Iterator[LintFinding]:
         "criterion_without_check",
         task.id,
         "acceptanceCriteria",
-        "no criterion names a command or a file, and the project has no check",
+        "no criterion names a command or a file, and no check is set",
         "name in `…` what shows that it holds, or set check.command",
         tuple(f"{place}[{number}]" for number in range(len(task.acceptance_criteria))),
     )

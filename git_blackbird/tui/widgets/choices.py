@@ -181,6 +181,13 @@ class ChoiceList(Choices[T], OptionList, Generic[T]):
     def on_mount(self) -> None:
         self.highlighted = self._start
 
+    def on_click(self, event: events.Click) -> None:
+        """Go to the item that was clicked, as its digit does; Textual would take it."""
+        event.prevent_default()
+        index = event.style.meta.get("option")
+        if index is not None and self.items[index].blocked_reason is None:
+            self.place_cursor(index)
+
     def replace_items(self, items: Sequence[ChoiceItem[T]], chosen: int) -> None:
         """Show other items, with the cursor on the line ``chosen``."""
         self.items = items
@@ -264,7 +271,7 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
             self.post_message(self.Chosen(self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the item that was clicked."""
+        """Go to the item that was clicked, as its digit does."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -272,7 +279,6 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
             if line == offset.y and column <= offset.x < column + cell_len(label):
                 if self.items[index].blocked_reason is None:
                     self.cursor = index
-                    self.action_choose()
                 return
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

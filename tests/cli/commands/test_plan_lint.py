@@ -31,7 +31,7 @@ blocking: api: nothing says when it is done (leaf_acceptance_criteria_missing)
     add what must hold in the end, as something that can be looked at or run
 warning: api: api, page name api.py, and none waits for the other (unordered_same_file)
     git blackbird deps add page api, or say which part is whose
-warning: 2 tasks: no criterion names a command or a file, and the project has no check (criterion_without_check)
+warning: 2 tasks: no criterion names a command or a file, and no check is set (criterion_without_check)
     name in `…` what shows that it holds, or set check.command
     page, store
 2 blocking, 3 warnings

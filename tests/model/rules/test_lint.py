@@ -62,7 +62,7 @@ def test_leaves_need_criteria_and_something_that_checks_them() -> None:
         (
             "vague",
             "criterion_without_check",
-            "no criterion names a command or a file, and the project has no check",
+            "no criterion names a command or a file, and no check is set",
         ),
     ]
     assert found[1].places == (

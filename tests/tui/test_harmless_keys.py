@@ -1,0 +1,150 @@
+"""Keys that are pressed without meaning much stop, start and decide nothing."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.plan_edit import LinesScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.widgets.choices import ChoiceRow
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.support import commit
+from tests.tui.driver import QuickApp, drive, is_over, see, wait_for
+
+
+class AskingApp(QuickApp):
+    """Shows what it is about to start, as the real one does."""
+
+    def action_execute_task(self) -> None:
+        BlackbirdApp.action_execute_task(self)
+
+
+class PatientApp(QuickApp):
+    """Drops keys for a moment, as the real one does."""
+
+    pause_seconds = 0.5
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("alpha", "write a.txt one"))
+    return repo
+
+
+def asks(app: BlackbirdApp, screen: type[object]) -> bool:
+    return isinstance(app.screen, screen)
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+@pytest.mark.parametrize("prompt", ["write a.txt one", "ask db Which? | one | two"])
+def test_who_leaves_a_decision_or_question_stops_nobody(planned: Path, key: str, prompt: str) -> None:
+    configure(planned, execution__jobs="2")
+    put_plan(planned, leaf("alpha", prompt), leaf("beta", "sleep 2\nwrite b.txt one"))
+    screen = CheckpointScreen if prompt.startswith("write") else QuestionScreen
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        app.commands.execute()
+        await wait_for(pilot, lambda: asks(app, screen))
+        await pilot.press(key)
+        await wait_for(pilot, lambda: app.screen is app.main)
+        assert app.is_busy
+        # The other one comes to its own decision.
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await see(app, pilot, "Task: beta")
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    (alpha,), (beta,) = runs_of(planned, "alpha"), runs_of(planned, "beta")
+    assert alpha.status in {RunStatus.SUCCESS, RunStatus.WAITING_USER}
+    assert alpha.decision_state in {DecisionState.PENDING, None}
+    assert beta.decision_state is DecisionState.APPROVED_CONTINUE
+
+
+def test_who_quits_while_agents_work_is_asked_and_told_who_is_paused(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "say Working on it.\nsleep 60"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        app.commands.execute(TaskId("alpha"))
+        await see(app, pilot, "Working on it.")
+        await pilot.press("q")
+        await see(app, pilot, "alpha is at work", "2. Pause it and quit")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        assert app.is_busy
+        await pilot.press("ctrl+c")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert [run.status for run in runs_of(planned, "alpha")] == [RunStatus.PAUSED]
+
+
+def test_a_task_is_restarted_or_run_alone_after_a_question(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="false")
+    put_plan(planned, leaf("alpha", "fail 3"), leaf("beta", "write b.txt one"))
+    execute(planned, None, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
+        await pilot.press("w")
+        await wait_for(pilot, lambda: asks(app, ChoiceModal))
+        await see(app, pilot, "alpha: failed", "2. Restart in a new session")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("down", "x")
+        await wait_for(pilot, lambda: asks(app, LinesScreen))
+        await see(app, pilot, "start", "beta", "enter starts it")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        assert not app.is_busy
+
+    drive(planned, session, kind=AskingApp)
+    assert [len(runs_of(planned, task)) for task in ("alpha", "beta")] == [1, 0]
+
+
+def test_keys_that_are_held_decide_nothing_until_they_are_let_go(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        app.commands.execute(TaskId("alpha"))
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        for _ in range(20):
+            await pilot.press("enter")
+            await pilot.pause(0.05)
+        assert asks(app, CheckpointScreen)
+        app.accept_input()
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, kind=PatientApp)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
+
+
+def test_a_click_goes_to_a_choice_and_does_not_take_it(planned: Path) -> None:
+    execute(planned, None, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        row = app.screen.query_one(ChoiceRow)
+        await pilot.click(ChoiceRow, offset=(row.size.width // 2, 0))
+        await pilot.pause()
+        assert asks(app, CheckpointScreen)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("s")
+        await wait_for(pilot, lambda: asks(app, ChoiceModal))
+        await pilot.click("#choices", offset=(5, 1))
+        await pilot.pause()
+        assert asks(app, ChoiceModal)
+        assert app.screen.query_one("#choices").highlighted == 1  # type: ignore[attr-defined]
+        await pilot.press("escape")
+
+    drive(planned, session)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
