@@ -8,10 +8,9 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel
-from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import to_content
+from git_blackbird.tui.widgets.line_view import to_content, whole_lines
 
 
 class ProposalScreen(ScrollingModal[PlanChoice]):
@@ -21,13 +20,13 @@ class ProposalScreen(ScrollingModal[PlanChoice]):
 
     def __init__(self, panel: PlanPanel) -> None:
         keys = "pgup and pgdn scroll, enter chooses, esc goes back"
-        super().__init__("A plan is proposed; nothing is changed yet", keys, "wide")
+        super().__init__("A plan is proposed; nothing is changed yet", keys, "full")
         self._panel = panel
         self._offers = panel.offers
 
     def compose_body(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
-            yield Static(to_content(map(StyledLine, self._panel.lines)), markup=False)
+            yield Static(to_content(whole_lines(self._panel.lines)), markup=False)
         yield ChoiceList(
             [
                 ChoiceItem(one.choice, one.label, blocked_reason=one.blocked_reason, digit=int(one.digit))

@@ -1,6 +1,5 @@
 """The answer to an agent's question."""
 
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import ClassVar
 
@@ -11,14 +10,13 @@ from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import answers_to, own_words, question_title
-from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.parts import Question
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import LONGEST, to_content
+from git_blackbird.tui.widgets.line_view import to_content, whole_lines
 
 
 class QuestionNav(IntEnum):
@@ -48,8 +46,9 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
 
     def compose_body(self) -> ComposeResult:
         options, answer = self.question.options, self._draft.text
+        prompt = strip_controls(self.question.prompt).splitlines()
         with VerticalScroll(can_focus=False):
-            yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
+            yield Static(to_content(whole_lines(prompt)), markup=False)
         if options:
             offers = answers_to(self.question)
             items = [ChoiceItem(offer, offer.label, takes_text=offer.answer is None) for offer in offers]
@@ -107,11 +106,3 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     def action_go_back(self) -> None:
         if self._number > 1:
             self.dismiss_once(QuestionNav.BACK)
-
-
-def _prompt_lines(prompt: str) -> Iterator[StyledLine]:
-    """Yield all of a prompt; lines longer than can be drawn are split."""
-    for line in strip_controls(prompt).splitlines():
-        yield from (
-            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
-        )

@@ -36,6 +36,14 @@ def to_content(lines: Iterable[StyledLine]) -> Content:
     return Content("\n").join(Content.styled(line.text[:LONGEST], STYLES[line.tone]) for line in lines)
 
 
+def whole_lines(lines: Iterable[str]) -> Iterator[StyledLine]:
+    """Yield all of a text; lines longer than can be drawn are split."""
+    for line in lines:
+        yield from (
+            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
+        )
+
+
 def paragraph(text: str) -> Iterator[StyledLine]:
     """Yield the indented lines of a text from an agent or a file; a very long text is cut."""
     yield from (StyledLine(f"  {line}") for line in strip_controls(text[:_LONGEST_TEXT]).splitlines())
