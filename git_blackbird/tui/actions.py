@@ -113,6 +113,7 @@ def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
 
 _STARTS = ("execute_task", "resume", "tell", "restart")
 _FOR_A_TASK = (*_STARTS, "decide", "retry")
+_OF_THE_PLAN = ("execute", "plan")
 _OF_NO_TASK = frozenset({"answer", "pause"})
 _WHY_NOT = {
     "answer": "nothing waits for you",
@@ -128,10 +129,10 @@ _WHY_NOT = {
 def why_impossible(context: AppContext, action: str) -> str:
     """Say in a few words why an action cannot be done now, and which key does something instead."""
     task = context.current
+    if action in _OF_THE_PLAN or (action in _STARTS and task is not None and not context.can_execute):
+        return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if action in _WHY_NOT or task is None:
         return _WHY_NOT[action] if task is not None or action in _OF_NO_TASK else "there is no task"
-    if action in ("execute", "plan", *_STARTS) and not context.can_execute:
-        return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if task.children:
         return "it is a parent; its children are run and decided"
     state = "ready" if context.accepts_current("execute") else task.status.value.replace("_", " ")

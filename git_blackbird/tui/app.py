@@ -136,7 +136,7 @@ class BlackbirdApp(GracefulShutdown):
         """Say that the action of a key is not possible now, or that a key has none."""
         action = BY_KEY.get(event.key)
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
-            about = "" if self.current is None else f" of {self.current.id}"
+            about = "" if self.current is None or not action.is_of_task else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
             self.notify(text, severity="warning")
         elif does_nothing(self.screen, event):
@@ -233,7 +233,7 @@ class BlackbirdApp(GracefulShutdown):
             self.commands.execute(*only)
 
     def action_plan(self) -> None:
-        self.open_modal(self.planning_commands.plan(has_tasks=self.current is not None))
+        self.open_modal(self.planning_commands.plan())
 
     def action_add_task(self) -> None:
         self.open_modal(self.plan_commands.add(self.current))

@@ -29,6 +29,11 @@ class KeyAction(NamedTuple):
     is_shown: bool = True
     """Whether the footer shows the key."""
 
+    @property
+    def is_of_task(self) -> bool:
+        """Whether it is about the task under the cursor."""
+        return " TASK" in self.example
+
     def command(self, task_id: str | None) -> str:
         """Return the example with a task in the place of TASK."""
         verb, takes_task, rest = self.example.partition(" TASK")
@@ -43,7 +48,7 @@ PLAN_EDITS = (
         "P",
         "plan",
         "Plan",
-        "let an agent make or change the plan; you accept what it proposes",
+        "let an agent generate or refine tasks, or infer dependencies; you accept what it proposes",
         "plan generate",
     ),
     KeyAction("E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK"),
@@ -119,6 +124,9 @@ ACTIONS = (
 BY_KEY = {action.key: action for action in ACTIONS}
 _KEY_OF_VERB = {
     "execute": "x",
+    "plan generate": "P",
+    "plan refine": "P",
+    "deps infer": "P",
     "decide": "d",
     "resume": "u",
     "restart": "w",

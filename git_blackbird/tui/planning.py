@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
-from git_blackbird.controller.core.agents import require_planner
+from git_blackbird.controller.core.agents import planner_words
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import Join
-from git_blackbird.controller.plan.editor import NobodyAsks, edit_page_in_editor
+from git_blackbird.controller.plan.editor import AgreesToDelete, edit_page_in_editor
 from git_blackbird.controller.plan.outcomes import page_lines
+from git_blackbird.controller.plan.page import PageResult
+from git_blackbird.controller.planning.proposal import Proposal
 from git_blackbird.controller.planning.session import Planned, PlanSession
+from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.plan_edit import LinesScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceItem
 
@@ -27,9 +32,7 @@ _TITLES = {
     PlanKind.GENERATE: "What is to be done?",
     PlanKind.REFINE: "What should be different in the plan?",
 }
-
-
-_PROMISE = "It reads this repository and changes nothing; you accept what it proposes."
+_PROMISE = "The plan changes only if you accept what it proposes."
 
 
 class PlanningCall:
@@ -56,52 +59,68 @@ class PlanningCommands:
     def __init__(self, app: AppContext) -> None:
         self._app = app
 
-    async def plan(self, *, has_tasks: bool) -> None:
+    async def plan(self) -> None:
         """Ask what an agent is to plan, and let it."""
-        kind = PlanKind.GENERATE
-        if has_tasks:
-            chosen = await self._app.ask(ChoiceModal("Let an agent plan", _KINDS))
-            if chosen is None:
-                return
-            kind = chosen
-        text = "" if kind is PlanKind.INFER else await self._describe(kind)
-        if text is not None:
-            self._start(PlanRequest(kind, text))
-
-    async def _describe(self, kind: PlanKind) -> str | None:
         workspace = await asyncio.to_thread(self._app.open_workspace)
         workspace.require_settings()
-        planner = require_planner(workspace, kind)
-        folders = (workspace.paths.state_root,)
-        remark = (
-            f"{planner.summary}\nIt reads this repository and changes nothing; you accept what it proposes."
-        )
+        plan = await asyncio.to_thread(workspace.store.plan)
+        kind: PlanKind | None = PlanKind.GENERATE
+        if plan.tasks:
+            kind = await self._app.ask(ChoiceModal("Let an agent plan", _KINDS))
+        if kind is None:
+            return
+        terms = f"{planner_words(workspace, kind)}\n{_PROMISE}"
+        if kind is not PlanKind.INFER:
+            text = await self._describe(kind, terms, workspace.paths.state_root)
+            if text is not None:
+                self._start(PlanRequest(kind, text))
+        elif await self._agrees_to_infer(terms):
+            self._start(PlanRequest(kind))
+
+    async def _describe(self, kind: PlanKind, terms: str, top: Path) -> str | None:
         draft = self._app.drafts.message(PLANNING)
-        return await self._app.ask(
-            RequestScreen(_TITLES[kind], self._app.path_lister, draft, remark=remark, folders=folders)
-        )
+        lister = self._app.path_lister
+        screen = RequestScreen(_TITLES[kind], lister, draft, remark=terms, folders=(top,))
+        return await self._app.ask(screen)
+
+    async def _agrees_to_infer(self, terms: str) -> bool:
+        lines = [StyledLine(line) for line in terms.splitlines()]
+        title = "Work out which tasks need which"
+        return await self._app.ask(LinesScreen(title, lines, "starts it")) is True
 
     def _start(self, request: PlanRequest) -> None:
         def prepare(workspace: Workspace, ui: UserInterface) -> PlanningCall:
             session = PlanSession(workspace, ui, request, accepts=False)
-            return PlanningCall(session, lambda planned: self._app.call_later(self._finish, planned))
+            return PlanningCall(session, lambda planned: self._app.call_later(self._finish, request, planned))
 
         self._app.start(request.kind, prepare)
 
-    def _finish(self, planned: Planned) -> None:
-        if planned.stop.reason is StopReason.COMPLETED:
-            # What was written has been used.
-            self._app.drafts.message(PLANNING).drop()
-        if planned.is_to_edit:
-            self._app.open_modal(self._edit(planned))
+    def _finish(self, request: PlanRequest, planned: Planned) -> None:
+        proposal = planned.proposal
+        if planned.is_to_edit and proposal is not None and planned.draft is not None:
+            self._app.open_modal(self._edit(request, proposal, planned.draft))
+        elif planned.stop.reason is StopReason.COMPLETED:
+            self._drop_text(request)
+        if planned.is_saved and proposal is not None and proposal.change is not None:
+            self._report(proposal.change.result)
 
-    async def _edit(self, planned: Planned) -> None:
+    def _drop_text(self, request: PlanRequest) -> None:
+        """Drop the text that was written for a request, which has been used."""
+        if request.text:
+            self._app.drafts.message(PLANNING).drop()
+
+    async def _edit(self, request: PlanRequest, proposal: Proposal, draft: Path) -> None:
         """Give the terminal to the editor with the proposal as a page, which counts once it is saved."""
-        if planned.draft is None or planned.proposal is None:
-            return
         workspace = await asyncio.to_thread(self._app.open_workspace)
+        # What the proposal deletes was shown; for what is deleted besides, there is nobody to ask.
+        asks = AgreesToDelete(() if proposal.change is None else proposal.change.result.deleted)
         with self._app.lend_terminal():
-            result = edit_page_in_editor(workspace, planned.proposal.base, planned.draft, NobodyAsks())
+            result = edit_page_in_editor(workspace, proposal.base, draft, asks)
+        self._drop_text(request)
+        self._report(result)
+
+    def _report(self, result: PageResult) -> None:
+        """Show what became of the plan, and the plan with it."""
         self._app.poll()
         lines = page_lines(result) if result.is_changed else ("the plan is unchanged",)
         self._app.log_and_notify("\n".join(lines), is_good=True)

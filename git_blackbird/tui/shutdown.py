@@ -19,6 +19,7 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import Debouncer
+from git_blackbird.model.run.states import RunType
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.driver import ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner
@@ -49,6 +50,8 @@ class GracefulShutdown(AppContext):
     @property
     def paused_text(self) -> str:
         """The agents that quitting has paused, and how to resume them; "" if none was at work."""
+        if self._left_at_work == [RunType.PLANNING.value]:
+            return "planning was stopped; nothing was changed"
         names = clean_line(", ".join(self._left_at_work))
         return f"paused {names}; `git blackbird execute` goes on" if names else ""
 

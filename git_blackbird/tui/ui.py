@@ -8,6 +8,7 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_rights
 from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
+from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import RightsQuestion
@@ -44,7 +45,7 @@ class TuiUI:
         """
         drafts = [self._app.drafts.answer(task.id, question) for question in questions]
         index = 0
-        await self._announce(f"question of {task.id}")
+        await self._announce(f"question of {'the planner' if task.id == PLANNING else task.id}")
         while index < len(questions):
             position = index + 1, len(questions)
             screen = QuestionScreen(task.id, questions[index], position, drafts[index])
@@ -72,7 +73,9 @@ class TuiUI:
             if choice is not PlanChoice.REVISE:
                 return Unanswered() if choice is None else PlanReply(choice)
             draft = self._app.drafts.revision()
-            text = await self._app.ask(RequestScreen(REVISION.title, self._app.path_lister, draft))
+            folders = (self._workspace.paths.state_root,)
+            screen = RequestScreen(REVISION.title, self._app.path_lister, draft, folders=folders)
+            text = await self._app.ask(screen)
             if text is not None:
                 draft.drop()
                 return PlanReply(choice, text)

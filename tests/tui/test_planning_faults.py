@@ -1,17 +1,24 @@
 """What goes wrong when an agent plans on the screen: little room, long texts, refusals, and interruptions."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.modal import ChoiceModal
-from tests.controller.support import put_plan
-from tests.tui.driver import drive, is_over, see, wait_for
-from tests.tui.test_planning import describe, proposed
+from git_blackbird.tui.screens.modal import ChoiceModal, ConfirmModal
+from git_blackbird.tui.screens.plan_edit import LinesScreen
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.widgets.mention_editor import MentionArea
+from tests.controller.support import leaf, open_at, put_plan, runs_of
+from tests.support import wait_until
+from tests.tui.driver import drive, is_over, screen_text, see, wait_for
+from tests.tui.test_planning import describe, proposed, titles, write
+from tests.tui.tmux import Tmux
 
 MANY = "\n".join(f"- Task {number} of a plan that is long | Write file{number}.txt." for number in range(60))
 SMALL = (60, 20)
@@ -58,3 +65,152 @@ def test_a_long_line_is_shown_to_its_end(empty: Path) -> None:
         await see(app, pilot, "and the end.")
 
     drive(empty, session)
+
+
+def test_who_plans_is_named_as_such_and_leaving_stops_it(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "sleep 600\n- One")
+        await see(app, pilot, "● planning ")
+        assert ".plan" not in screen_text(app).splitlines()[0]
+        await pilot.press("P")
+        await see(app, pilot, "Plan is not possible now: agents are at work; ctrl+c")
+        await pilot.press("q")
+        await wait_for(pilot, lambda: not app.is_running)
+
+    app = drive(empty, session)
+    assert app.paused_text == "planning was stopped; nothing was changed"
+    assert titles(empty) == []
+
+
+def test_a_question_that_waits_names_the_planner(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "sleep 1\nask db Which database?\n- One")
+        await pilot.press("question_mark")
+        await see(app, pilot, "question of the planner: a opens it")
+        await pilot.press("a")
+        await see(app, pilot, "The planner asks")
+
+    drive(empty, session)
+
+
+def test_dependencies_are_inferred_after_the_agent_is_shown(empty: Path) -> None:
+    put_plan(empty, leaf("first"), leaf("second", "It needs first"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "1")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        app.screen.query_one(MentionArea).insert("- Later")
+        await pilot.press("escape")
+        await opened(app, pilot, "3")
+        await wait_for(pilot, lambda: isinstance(app.screen, LinesScreen))
+        await see(app, pilot, "demo", "The plan changes only if you accept", "enter starts it")
+        assert runs_of(empty, PLANNING) == ()
+        await pilot.press("escape")
+        await opened(app, pilot, "3")
+        await wait_for(pilot, lambda: isinstance(app.screen, LinesScreen))
+        await pilot.press("enter")
+        await proposed(app, pilot)
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "updated second: ")
+        # It was not used.
+        assert kept_text(app) == "- Later"
+
+    drive(empty, session)
+
+
+def test_what_was_accepted_is_said_and_the_text_is_used(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "- One")
+        await proposed(app, pilot)
+        await pilot.press("1", "enter")
+        await see(app, pilot, "added one")
+        await wait_for(pilot, lambda: is_over(app))
+        assert kept_text(app) == ""
+
+    drive(empty, session)
+    assert titles(empty) == ["One"]
+
+
+def test_a_narrowed_list_is_no_empty_plan(empty: Path) -> None:
+    put_plan(empty, leaf("first"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("slash", *"zzz", "enter")
+        await wait_for(pilot, lambda: app.current is None)
+        await pilot.press("P")
+        await see(app, pilot, "2. Change the tasks")
+
+    drive(empty, session)
+
+
+def test_a_path_that_is_not_there_is_asked_about_in_a_revision_too(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "- One")
+        await proposed(app, pilot)
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await write(app, pilot, "See @nowhere.txt please.")
+        await wait_for(pilot, lambda: isinstance(app.screen, ConfirmModal))
+
+    drive(empty, session)
+
+
+@pytest.mark.parametrize("words", ["generate", "refine", "infer"])
+def test_each_kind_is_found_by_its_name_among_the_actions(empty: Path, words: str) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p", *words)
+        await see(app, pilot, "Plan: let an agent")
+
+    drive(empty, session)
+
+
+def test_a_failure_names_the_key_that_plans(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "fail 3")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "no plan was made", "P: let an agent")
+
+    drive(empty, session)
+
+
+def test_another_command_that_runs_agents_keeps_the_text(empty: Path) -> None:
+    put_plan(empty, leaf("first"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "1")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        with hold_controller(open_at(empty), "execute"):
+            await write(app, pilot, "- Later")
+            await see(app, pilot, "another git-blackbird is running here")
+            await wait_for(pilot, lambda: is_over(app))
+        assert kept_text(app) == "- Later"
+
+    drive(empty, session)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
+def test_a_proposal_that_deletes_is_edited_as_a_page(
+    empty: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_plan(empty, leaf("first"), leaf("second"), leaf("third"))
+    editor = empty.parent / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/^## Mine/## Ours/" "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("GIT_EDITOR", str(editor))
+    tmux.open(empty)
+    tmux.wait_for("] 0/3 · ")
+    tmux.press("P")
+    tmux.wait_for("2. Change the tasks")
+    tmux.press("2", "Enter")
+    tmux.wait_for("ctrl+s sends")
+    tmux.press("-l", "--", "drop second")
+    tmux.press("Enter")
+    tmux.press("-l", "--", "set first title Mine")
+    tmux.press("C-s")
+    tmux.wait_for("deleted: second", "3. Edit it as a page", "pgup and pgdn scroll")
+    tmux.press("3", "Enter")
+    wait_until(lambda: titles(empty) == ["Ours", "Task third"])
+    tmux.wait_for("deleted second", "q Quit")
+    tmux.press("q")
+    tmux.wait_for_end(0)

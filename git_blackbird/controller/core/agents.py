@@ -19,6 +19,7 @@ from git_blackbird.model.base.next_steps import (
     restart_command,
     task_command,
 )
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.config import Config, ReviewerConfig
 from git_blackbird.model.config.keys import with_value
@@ -165,6 +166,13 @@ def require_planner(workspace: Workspace, verb: str) -> Agent:
             hint=(*([] if own is None else [own]), *ways),
         )
     return agent
+
+
+def planner_words(workspace: Workspace, verb: str) -> str:
+    """Return who plans, with its set-up and model. Raises AgentUnavailableError as ``require_planner``."""
+    planner = require_planner(workspace, verb)
+    model = f", model {planner.model}" if planner.model else ""
+    return clean_line(f"{planner.summary}{model}")
 
 
 def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[ShellLine]:

@@ -1,7 +1,7 @@
 """Edit tasks as a page in the user's editor, without losing text."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from git_blackbird.messages.forms.page import (
     render_page,
     with_faults,
 )
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.drafts import (
     create_draft,
     drafts_of,
@@ -75,6 +76,17 @@ class NobodyAsks:
     def agrees_to_add(self, planned: PageResult) -> bool:  # noqa: ARG002  # whatever it is
         """Return True: they are what was written."""
         return True
+
+
+class AgreesToDelete(NobodyAsks):
+    """Asks nobody, and agrees to delete what a person has seen to be deleted, but nothing else."""
+
+    def __init__(self, seen: Collection[TaskId]) -> None:
+        self._seen = frozenset(seen)
+
+    def agrees_to_delete(self, removed: RemovedError) -> bool:
+        """Return whether all of these were seen."""
+        return self._seen.issuperset(removed.task_ids)
 
 
 class _Document(NamedTuple):

@@ -18,7 +18,7 @@ from git_blackbird.messages.display.events import render_event, render_step, ren
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import UsageCost, UsageMeter, render_duration, render_spent
 from git_blackbird.messages.display.styled import Style, StyledLine
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.states import RunStatus, RunType
@@ -67,7 +67,8 @@ class LiveEntry:
     @property
     def about(self) -> str:
         """The task, which review of it this is, and the worker of a cluster that it is on."""
-        about = f"{self.review} of {self.task_id}" if self.review else self.task_id
+        is_of_task = self.review and self.task_id != PLANNING
+        about = f"{self.review} of {self.task_id}" if is_of_task else self.review or self.task_id
         return f"{about} on {self.worker}" if self.worker else about
 
     @property
