@@ -1,5 +1,6 @@
 """What goes wrong when an agent plans on the screen: little room, long texts, refusals, and interruptions."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.modal import ChoiceModal, ConfirmModal
 from git_blackbird.tui.screens.plan_edit import LinesScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.mention_editor import MentionArea
-from tests.controller.support import leaf, open_at, put_plan, runs_of
+from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
 from tests.support import wait_until
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 from tests.tui.test_planning import describe, proposed, titles, write
@@ -22,6 +24,7 @@ from tests.tui.tmux import Tmux
 
 MANY = "\n".join(f"- Task {number} of a plan that is long | Write file{number}.txt." for number in range(60))
 SMALL = (60, 20)
+HOSTILE = "\x1b[2J\x1b]0;title\x07[bold red]Big[/]"
 
 
 @pytest.fixture
@@ -187,6 +190,90 @@ def test_another_command_that_runs_agents_keeps_the_text(empty: Path) -> None:
         assert kept_text(app) == "- Later"
 
     drive(empty, session)
+
+
+def test_ctrl_c_says_what_is_stopped(empty: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "sleep 600\n- One")
+        await see(app, pilot, "● planning ")
+        await pilot.press("ctrl+c")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "stopping the planning;", "interrupted before a plan was made")
+        assert kept_text(app) == "sleep 600\n- One"
+
+    drive(empty, session)
+    assert titles(empty) == []
+
+
+def answers_by_command(repo: Path, answer: dict[str, object]) -> None:
+    """Let a command plan, which always prints the same answer."""
+    (repo.parent / "answer.json").write_text(json.dumps(answer))
+    configure(repo, agent="command", command__schema="true", command__run=f"cat {repo.parent}/answer.json")
+
+
+def test_refused_consent_starts_nothing(empty: Path) -> None:
+    answers_by_command(empty, {"tasks": [], "delete": [], "questions": [], "remarks": ""})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        for key in ("enter", "escape"):
+            await pilot.press("P")
+            await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+            await see(app, pilot, "command: cat ")
+            app.screen.query_one(MentionArea).text = "Plan it."
+            await pilot.press("ctrl+s")
+            await wait_for(pilot, lambda: isinstance(app.screen, ConfirmModal))
+            await pilot.press(key)
+            await wait_for(pilot, lambda: is_over(app))
+            await see(app, pilot, "the agent 'command' was not started")
+        assert kept_text(app) == "Plan it."
+
+    drive(empty, session)
+    assert runs_of(empty, PLANNING) == ()
+
+
+def test_who_asks_for_ever_is_asked_twice(empty: Path) -> None:
+    question = {"id": "db", "prompt": f"{HOSTILE} Which?", "options": ["sqlite", "mysql"]}
+    answers_by_command(empty, {"tasks": [], "delete": [], "questions": [question], "remarks": ""})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "Plan it.")
+        await wait_for(pilot, lambda: isinstance(app.screen, ConfirmModal))
+        await pilot.press("2", "enter")
+        for count in (1, 2):
+            await wait_for(pilot, lambda count=count: asked_after(app, empty, count))  # type: ignore[misc]
+            await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "asked again after 2 rounds of questions")
+
+    drive(empty, session)
+    assert titles(empty) == []
+
+
+def asked_after(app: BlackbirdApp, repo: Path, count: int) -> bool:
+    return isinstance(app.screen, QuestionScreen) and len(runs_of(repo, PLANNING)) == count
+
+
+def test_what_lint_blocks_cannot_be_accepted_and_hostile_text_is_text(empty: Path) -> None:
+    task = {"title": f"{HOSTILE} One", "prompt": "Do it.", "criteria": []}
+    fields = dict.fromkeys(("id", "after", "because", "parent", "description", "agent", "model"))
+    answers_by_command(
+        empty, {"tasks": [fields | task], "delete": [], "questions": [], "remarks": "[red]Look[/]"}
+    )
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await describe(app, pilot, "Plan it.")
+        await wait_for(pilot, lambda: isinstance(app.screen, ConfirmModal))
+        await pilot.press("2", "enter")
+        await proposed(app, pilot)
+        await see(app, pilot, "[bold red]Big[/] One", "remark: [red]Look[/]", "0. Stop here")
+        await pilot.press("ctrl+end")
+        await see(app, pilot, "this cannot be accepted:", "nothing says when it is done")
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+        await see(app, pilot, "nothing was changed")
+
+    drive(empty, session, SMALL)
+    assert titles(empty) == []
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")

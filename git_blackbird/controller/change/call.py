@@ -31,7 +31,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, RunContext, ThisMachine
 from git_blackbird.controller.place.slots import Slot, Slots
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.run.findings import Source
@@ -81,7 +81,10 @@ class Call:
         if self.is_interrupted:
             self.force_stop.set()
         elif self._running:
-            what = [f"{stopping} {task_id}" for task_id, (stopping, _) in self._running.items()]
+            what = [
+                f"{stopping} {'the planning' if task_id == PLANNING else task_id}"
+                for task_id, (stopping, _) in self._running.items()
+            ]
             killed = [each for _, each in self._running.values()]
             names = killed[0] if len(killed) == 1 else "them"
             task_id = next(iter(self._running)) if len(killed) == 1 else None
