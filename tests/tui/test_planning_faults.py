@@ -78,6 +78,8 @@ def test_who_plans_is_named_as_such_and_leaving_stops_it(empty: Path) -> None:
         await pilot.press("P")
         await see(app, pilot, "Plan is not possible now: agents are at work; ctrl+c")
         await pilot.press("q")
+        await see(app, pilot, "planning is at work")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: not app.is_running)
 
     app = drive(empty, session)

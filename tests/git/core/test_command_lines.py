@@ -16,8 +16,8 @@ FENCES = {"revisions", "operands"}
 # The runner itself and its wrappers pass on what they were given.
 PASSED_ON = {
     ("repository.py", "git"),
-    ("snapshot.py", "git"),
-    ("snapshot.py", "update_paths"),
+    ("snapshot_builder.py", "git"),
+    ("snapshot_builder.py", "update_paths"),
     ("create.py", "commit_in_subprocess"),
     # Constants of their callers in the same module.
     ("attributes.py", "attributes_of"),
@@ -29,7 +29,7 @@ PASSED_ON = {
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
     # The id of a tree's entry; `git checkout` knows no --end-of-options.
-    ("submodule_moves.py", "move_submodule"),
+    ("moves.py", "move_submodule"),
     # The commit that was just made; `git reset` knows no --end-of-options before 2.43.
     ("linked.py", "check_out"),
 }
