@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, open_libgit2
-from git_blackbird.git.core.tree_names import is_unsafe
+from git_blackbird.git.core.tree_names import is_reserved, is_unsafe
 
 if TYPE_CHECKING:
     import pygit2
@@ -24,6 +24,7 @@ LINK = 0o120000
 _ENTRY = re.compile(rb"0*([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _WHOLE = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*+", re.DOTALL)
 _DIRECTORY_MODE = b"%o" % DIRECTORY
+_LINK_MODE = b"%o" % LINK
 
 
 class TreeEntry(NamedTuple):
@@ -100,6 +101,11 @@ class TreeStore:
             rows = self._load(below)
         row = rows.get(name)
         return None if row is None or row[0] == _DIRECTORY_MODE else _entry(row)
+
+    def reserved(self, oid: str) -> set[bytes]:
+        """Return the entries at the top of the tree ``oid`` that no change may have."""
+        rows = self._load(oid).items()
+        return {name for name, (mode, _) in rows if is_reserved(name, is_link=mode == _LINK_MODE)}
 
     def without(self, oid: str, names: Iterable[bytes]) -> str:
         """Write the tree ``oid`` without the entries of these names at its top."""

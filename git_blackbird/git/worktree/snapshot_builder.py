@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from git_blackbird.git.core.config import is_sparse
 from git_blackbird.git.core.output import Completed, paths_listed
 from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
-from git_blackbird.git.core.tree_names import is_reserved
-from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeStore, parents
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import (
     QUIET_OPTIONS,
     read_entries,
@@ -68,8 +67,7 @@ class SnapshotBuilder:
 
     def without_reserved(self, tree: str, left_out: Sequence[SkippedPath]) -> Snapshot:
         """Remove the entries at the top that no change may have, and name those that are not state."""
-        entries = self.trees.load(tree).items()
-        reserved = {name for name, entry in entries if is_reserved(name, is_link=entry.mode == LINK)}
+        reserved = self.trees.reserved(tree)
         named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
         found = sorted([*left_out, *named], key=lambda item: item.path)
         return Snapshot(self.trees.without(tree, reserved), tuple(found))
