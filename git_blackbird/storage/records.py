@@ -65,8 +65,11 @@ class RunStore:
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; ``faults`` say why it cannot go on."""
-        history = self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
-        return self._copies.with_foreign(task_id, history)
+        return self._copies.with_foreign(task_id, self.recorded(task_id))
+
+    def recorded(self, task_id: TaskId) -> History:
+        """Return the runs of one task without a look at the copies of its records."""
+        return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
 
     def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
         """Return the history of a folder whose last change was seen before now.
@@ -83,9 +86,7 @@ class RunStore:
 
     def _older(self, first: Run) -> tuple[Run, ...]:
         """Read the runs of a task before the first that was read."""
-        task_id = first.task_id
-        runs = self._history(task_id, _changed(self._paths.task_runs(task_id)), None).runs
-        return tuple(run for run in runs if run.sort_key < first.sort_key)
+        return tuple(run for run in self.recorded(first.task_id).runs if run.sort_key < first.sort_key)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""

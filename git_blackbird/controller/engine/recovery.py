@@ -113,7 +113,7 @@ def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope:
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)
-    yield from workspace.store.records.history(PLANNING).at_work
+    yield from workspace.store.records.recorded(PLANNING).at_work
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:

@@ -27,7 +27,7 @@ from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
-from git_blackbird.model.run.check import CHECK_DUE
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes
 from git_blackbird.model.run.run import Run
@@ -128,9 +128,10 @@ def close_run(
         closed = closed.asking(ended.reading.questions)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
+    is_checked = is_success and workspace.check_command and not no_change
     verdicts = Own(
         review=ReviewState.DUE if is_success and workspace.reviews_changes and not is_doubtful else None,
-        check=CHECK_DUE if is_success and workspace.check_command and not no_change else None,
+        check=CheckResult(outcome=CheckOutcome.DUE) if is_checked else None,
     )
     counts = outcome.status in _GATED and outcome.overtaken_by is None
     if counts:
@@ -285,7 +286,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         closed = run
         if (check.is_loosened or _is_doubtful(run)) and not run.is_review:
             closed = _due_in_any_case(run)
-        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
         closed = check.add_notes_to(closed).with_own(Own(commits=commits))
         if stored.own.superseded is not None:
             # A person set the task's status while the agent worked: nothing is asked of this run.

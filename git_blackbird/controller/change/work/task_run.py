@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,12 +27,10 @@ from git_blackbird.controller.core.waiting import finish_in_thread, run_in_threa
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import AgentStart, RunContext, open_run, run_agent
 from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir
-from git_blackbird.controller.place.snapshots import (
-    snapshot,
-    submodules,
-)
+from git_blackbird.controller.place.snapshots import snapshot, submodules
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head, other_worktrees
+from git_blackbird.git.submodules.edits import Uncommitted
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.model.base.ids import TaskId
@@ -66,11 +64,8 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(context.workspace.repo.git_dir)
     with trace.measured(Phase.SNAPSHOT, instruction.task.id):
-        base = context.begins
-        if base is None:
-            base = await run_in_thread(lambda: snapshot(context.workspace))
+        base, inside = await run_in_thread(lambda: _look(context))
         warn_left_out(context.ui, context.left_out, base.left_out)
-        inside = await run_in_thread(lambda: submodules(context.workspace))
     digests = {path: state.digest for path, state in inside.items()}
     initial_run = _initial_run(context, instruction, base).beginning_at(size, digests)
     record = partial(_record, context, instruction)
@@ -88,9 +83,15 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         return await _close(context, instruction, run, ended, force_stop)
 
 
+def _look(context: RunContext) -> tuple[Snapshot, Mapping[str, Uncommitted]]:
+    """Return the worktree as a run finds it, with what is only in its submodules."""
+    base = context.begins or snapshot(context.workspace)
+    return base, submodules(context.workspace)
+
+
 def _name_other_agent(context: RunContext, instruction: Instruction) -> None:
     # The rights and the knowledge of its agent differ.
-    name, newest = context.agent.name, context.workspace.store.records.history(instruction.task.id).newest
+    name, newest = context.agent.name, context.workspace.store.records.recorded(instruction.task.id).newest
     if instruction.resumes is not None or newest is None or newest.provider in {"", name}:
         return
     before, now = agent_in_text(newest.provider), agent_in_text(name)
