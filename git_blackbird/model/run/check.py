@@ -48,6 +48,3 @@ def describe_exit(code: int | None) -> str:
     if code is None:
         return "unknown exit"
     return f"signal {-code}" if code < 0 else f"exit {code}"
-
-
-CHECK_DUE = CheckResult(outcome=CheckOutcome.DUE)

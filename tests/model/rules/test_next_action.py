@@ -29,7 +29,7 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.check import CHECK_DUE, CheckOutcome, CheckResult
+from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
@@ -62,6 +62,7 @@ def derived(plan: Plan, runs: Mapping[TaskId, History], name: str) -> Task:
     return PlanState(plan, runs).plan.tasks[TaskId(name)]
 
 
+CHECK_DUE = CheckResult(outcome=CheckOutcome.DUE)
 PLAN = plan_of(task("a", WAITING), task("b", WAITING), task("c"), task("d", deps=["c"]), task("e"))
 ALL = histories(requested(5, "b"), pending(1, "a"))
 
