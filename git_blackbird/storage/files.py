@@ -313,8 +313,7 @@ def write_private(path: Path, data: bytes) -> None:
     """
     temporary = path.with_name(_temporary_name(path))
     try:
-        if not os.path.lexists(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         _write_and_rename(temporary, path, data, 0o600, is_durable=False)
     except OSError as error:
         raise SaveError(path, error) from error
