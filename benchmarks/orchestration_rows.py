@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 
@@ -25,6 +25,8 @@ _REFERENCE = b"0" * 40 + b"\n"
 _places = count()
 
 Column = Sequence[Sample]
+# Does so many tasks in a repository.
+Work = Callable[[Path, int], Sample]
 
 
 @dataclass(frozen=True)
@@ -67,36 +69,40 @@ def growth(bench: Bench) -> Iterator[Row]:
     """Row 10: the last hundred against the first in one call, and a large plan against a small one."""
     for tasks in _sizes(bench):
         measured = _measured(bench, tasks)
-        first, last, small = measured.first, measured.last, measured.small
-        yield _in_one_call(bench, tasks, _ruler(bench).ratio(last.bare, first.bare))
+        yield from _in_one_call(bench, tasks)
+        whole, small = measured.first + measured.last, measured.small
         what = f"a run of {tasks} tasks / of {_FEW}"
-        yield _row(bench, "10", what, 1.3, ((first + last).ours, (small + small).ours, 2))
+        yield _row(bench, "10", what, 1.3, (whole.ours, (small + small).ours, 2))
 
 
-def _in_one_call(bench: Bench, tasks: int, bare: float) -> Row:
-    """Compare the ends of one call whose tasks leave a file each, by when their agents start."""
-    say(f"executing {tasks} tasks in one call")
+def _in_one_call(bench: Bench, tasks: int) -> Iterator[Row]:
+    """Compare the ends of one call whose tasks leave a file each, by when their agents start.
+
+    The bare parts, which nothing limits, are taken in the same rounds: they become slower, too.
+    """
+    say(f"executing {tasks} tasks in one call, and their parts")
     # Agents say by the clock on the wall when they start.
     ruler = Ruler(_ruler(bench).rounds, by_cpu=False)
     source = _prepared(bench, tasks, 0, _STAMPS_AND_LEAVES_LINE)
-    columns: tuple[list[Sample], list[Sample]] = ([], [])
-    for _ in range(ruler.rounds):
-        copy = _copy_of(bench, source)
-        execute(bench, copy, tasks)
-        stamps = [int(stamp) / 1e6 for stamp in (copy / ".git" / "stamps").read_text().split()]
-        for column, begin in zip(columns, (0, tasks - 1 - _TAKEN), strict=True):
-            column.append(Sample(stamps[begin + _TAKEN] - stamps[begin], 0))
-    _remove_copies(source)
-    last, first = columns[1], columns[0]
-    row = _row(
-        bench,
-        "10",
-        f"a run, the last hundred of {tasks} in one call / the first",
-        1.3,
-        (last, first, 1),
-        ruler,
-    )
-    return dataclasses.replace(row, remark=f"bare it is {bare:.2f}")
+    sides = {
+        f"a run, the last hundred of {tasks} in one call / the first": (_work(bench), 1.3),
+        f"its parts bare, the last hundred of {tasks} / the first": (_bare_work(bench, source), None),
+    }
+    rounds = [
+        [_ends_of_call(bench, source, work, tasks) for work, _ in sides.values()] for _ in range(ruler.rounds)
+    ]
+    for (what, (_, limit)), ends in zip(sides.items(), zip(*rounds, strict=True), strict=True):
+        first, last = zip(*ends, strict=True)
+        yield _row(bench, "10", what, limit, (last, first, 1), ruler)
+
+
+def _ends_of_call(bench: Bench, source: Path, work: Work, tasks: int) -> tuple[Sample, Sample]:
+    """Return the time of the first hundred tasks of a call, and of the last."""
+    copy = _copy_of(bench, source)
+    work(copy, tasks)
+    stamps = [int(stamp) / 1e6 for stamp in (copy / ".git" / "stamps").read_text().split()]
+    first, last = (Sample(stamps[begin + _TAKEN] - stamps[begin], 0) for begin in (0, tasks - 1 - _TAKEN))
+    return first, last
 
 
 def _sizes(bench: Bench) -> tuple[int, ...]:
@@ -121,7 +127,7 @@ def _row(
     bench: Bench,
     name: str,
     what: str,
-    limit: float,
+    limit: float | None,
     sides: tuple[Column, Column, int],
     ruler: Ruler | None = None,
 ) -> Row:
@@ -140,10 +146,9 @@ def _measured(bench: Bench, tasks: int) -> Measured:
 
 def _take(bench: Bench, repos: Sequence[Path]) -> list[Side]:
     say(f"executing {len(repos)} times {_TAKEN} tasks and their parts, in {_ruler(bench).rounds} rounds")
-    turns = [turn for repo in repos for turn in (_executing(bench, repo), _bare(bench, repo))]
+    works = [(repo, work) for repo in repos for work in (_work(bench), _bare_work(bench, repo))]
+    turns = [_in_copy(bench, repo, work) for repo, work in works]
     columns = take_rounds(turns, _ruler(bench).rounds)
-    for repo in repos:
-        _remove_copies(repo)
     return [Side(ours, bare) for ours, bare in zip(columns[::2], columns[1::2], strict=True)]
 
 
@@ -157,7 +162,7 @@ def _prepared(bench: Bench, tasks: int, done: int, command: str) -> Path:
     return repo
 
 
-def _in_copy(bench: Bench, source: Path, work: Callable[[Path, int], Sample]) -> Turn:
+def _in_copy(bench: Bench, source: Path, work: Work) -> Turn:
     """Work in a copy: on one task first, which meets new files, and then on a hundred, which count."""
 
     def turn() -> Sample:
@@ -169,22 +174,17 @@ def _in_copy(bench: Bench, source: Path, work: Callable[[Path, int], Sample]) ->
 
 
 def _copy_of(bench: Bench, source: Path) -> Path:
+    """Copy a repository; all copies stay to the end, as removing some slows what follows on some disks."""
     copy = source.with_name(f"{source.name}-copy-{next(_places)}")
     bench.run("cp", "-a", str(source), str(copy), cwd=bench.place)
     return copy
 
 
-def _remove_copies(source: Path) -> None:
-    """Remove a repository and its copies once all is measured: on some disks that slows what follows."""
-    for folder in (source, *source.parent.glob(f"{source.name}-copy-*")):
-        shutil.rmtree(folder)
+def _work(bench: Bench) -> Work:
+    return partial(execute, bench)
 
 
-def _executing(bench: Bench, source: Path) -> Turn:
-    return _in_copy(bench, source, lambda copy, tasks: execute(bench, copy, tasks))
-
-
-def _bare(bench: Bench, source: Path) -> Turn:
+def _bare_work(bench: Bench, source: Path) -> Work:
     """Do what cannot be left out; the agent is started as in the other side."""
     command = bench.git(source, "config", "blackbird.command.run").strip()
     record = _sample_record(bench, command)
@@ -196,7 +196,7 @@ def _bare(bench: Bench, source: Path) -> Turn:
 
         return run_call(some)
 
-    return _in_copy(bench, source, work)
+    return work
 
 
 @cache
