@@ -115,9 +115,7 @@ class RunStore:
         """Return the open histories, as far as other commands have opened none since all were last read."""
         if self._open is None:
             return self.histories().open
-        known = {
-            name: self._history(name, _changed(f"{self._paths.runs}/{name}"), None) for name in self._open
-        }
+        known = {name: self.recorded(name) for name in self._open}
         return {name: history for name, history in sorted(known.items()) if not Change.of(history).is_closed}
 
     def note_saved(self, task_id: TaskId) -> None:
