@@ -13,8 +13,9 @@ import pytest
 
 from git_blackbird import trace
 from git_blackbird.cli.errors import report_bug
+from git_blackbird.git.core.repository import discover
 from tests import preloaded
-from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
+from tests.controller.support import agree_to_agent, configure, leaf, put_plan
 from tests.support import commit, wait_until
 
 SECRET = "the words of a prompt"
@@ -140,14 +141,14 @@ def test_what_a_terminal_would_act_on_is_escaped() -> None:
 
 def test_the_latest_events_are_kept_without_a_trace(repo: Path) -> None:
     put_plan(repo, leaf("a"))
-    open_at(repo)
+    discover(repo, os.environ)
     assert any(" exit: " in line and "git rev-parse" in line for line in trace.latest())
 
 
 def test_a_bug_report_ends_with_the_latest_events(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(repo))
     put_plan(repo, leaf("a"))
-    open_at(repo)
+    discover(repo, os.environ)
     assert report_bug(ValueError("seven"), ["status"]) == 70
     (report,) = repo.glob("git-blackbird-bug-*")
     _, _, last = report.read_text().partition("\nwhat it did last:\n")
