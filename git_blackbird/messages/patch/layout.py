@@ -113,7 +113,10 @@ class SideBySide:
 
 
 class Layout:
-    """The rows of a patch. ``notes``: how many rows stand under a line of the patch."""
+    """The rows of a patch. ``notes``: how many rows stand under a line of the patch.
+
+    Under the first line of a file they stand below its head, also where it is folded.
+    """
 
     def __init__(
         self,
@@ -124,7 +127,8 @@ class Layout:
     ) -> None:
         self.patch = patch
         self._folded = folded
-        self._notes = sorted((notes or {}).items())
+        self._under_heads = notes or {}
+        self._notes = sorted(self._under_heads.items())
         self._side_by_side = side_by_side
         self._blocks: list[_Block] = []
         self._count = 0
@@ -163,6 +167,8 @@ class Layout:
 
     def _add_file(self, index: int, file: FilePatch) -> None:
         self._add(RowKind.FILE, index, file.start, 1)
+        if rows := self._under_heads.get(file.start):
+            self._add(RowKind.NOTE, index, file.start, rows)
         if index in self._folded:
             return
         if file.facts:

@@ -51,15 +51,26 @@ def earlier_notes(patch: Patch, outcomes: Iterable[CommentOutcome]) -> Iterator[
 
 
 def finding_notes(patch: Patch, merged: MergedReview | None) -> Iterator[Note]:
-    """Yield what the reviewers found at lines that the patch has."""
-    issues: tuple[Finding | MinorIssue, ...] = ()
-    if merged is not None:
-        issues = (*merged.findings, *merged.minor)
+    """Yield what the reviewers found, under its line; else under the head of its file, or of the patch."""
+    if merged is None or not patch.files:
+        return
+    issues: tuple[Finding | MinorIssue, ...] = (*merged.findings, *merged.minor)
     for issue in issues:
         file = None if issue.file is None else file_at(patch, issue.file)
         line = None if file is None or issue.line is None else patch.line_of(file, issue.line)
         if line is not None:
             yield Note(line, _words(issue))
+        else:
+            head = (file or patch.files[0]).start
+            yield Note(head, f"{_place(issue, is_here=file is not None)}{_words(issue)}")
+
+
+def _place(issue: Finding | MinorIssue, *, is_here: bool) -> str:
+    """Say what an issue is about whose line is not shown; ``is_here``: its file is the one above."""
+    number = "" if issue.line is None else f"line {issue.line}, not in this diff"
+    if is_here or issue.file is None:
+        return f"{number}: " if number else ""
+    return f"{clean_line(issue.file)}{f', {number}' if number else ', not in this diff'}: "
 
 
 def _words(issue: Finding | MinorIssue) -> str:

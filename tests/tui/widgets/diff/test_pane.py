@@ -272,10 +272,10 @@ def test_findings_stand_under_their_lines() -> None:
     async def session(app: Shown, pilot: Pilot[None]) -> None:
         app.pane.annotate(None, MergedReview(groups=groups, minor=(elsewhere, note)))
         await pilot.pause()
-        assert app.lines[4:9] == FOUND.splitlines()
+        # What has no line in the diff stands at the head of its file, folded or not.
+        assert app.lines[1] == "    \u2503 line 30, not in this diff: reviewer, minor: nowhere"
+        assert app.lines[5:10] == FOUND.splitlines()
         await press(app, pilot, "{")
-        assert app.lines[-1] == " none before this; } goes to the next"
-        await press(app, pilot, "}", "{")
         assert app.lines[-1] == " the first comment or finding"
         await press(app, pilot, "Z", "Z", "G")
         assert any(line.endswith("reviewer, minor: old name") for line in app.lines)
@@ -283,7 +283,6 @@ def test_findings_stand_under_their_lines() -> None:
         assert app.lines[-1] == " none after this; { goes to the one before"
         await press(app, pilot, "{", "}")
         assert app.lines[-1] == " the last comment or finding"
-        assert not any("nowhere" in line for line in app.lines)
         await press(app, pilot, "c", "v")
         assert under_cursor(app).startswith(">")
 
