@@ -206,7 +206,7 @@ def test_a_decision_shows_records_and_changes_as_text(hostile: Path) -> None:
         looks.at("copied lines")
         await pilot.press("slash", *"qq", "enter")
         looks.at("searched")
-        await pilot.press("escape", "escape", "ctrl+home", "down", "down", "c")
+        await pilot.press("escape", "escape", "ctrl+home", "n", "down", "c")
         await wait_for(pilot, lambda: isinstance(app.screen, CommentScreen))
         looks.at("comment")
         await pilot.press("escape")
