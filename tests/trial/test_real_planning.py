@@ -91,6 +91,7 @@ def test_what_it_asks_is_answered_and_what_is_to_be_different_is_heard(trial: Tr
         terminal.wait_to_see("What should be different")
         terminal.type("Well, please.", "\x13")
         terminal.wait_to_see("use-it-well")
+        terminal.wait_to_see("3) Edit it as a page")
         assert "Well, please." in model.prompts()[-1]
         terminal.type("1", ENTER)
         terminal.wait_to_see("the plan is changed")

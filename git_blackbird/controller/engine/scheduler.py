@@ -21,15 +21,18 @@ from git_blackbird.model.rules.next_action import (
     AskPaused,
     AskQuestions,
     CallScope,
+    CheckChange,
     ContinueRun,
     FinishUndo,
     Idle,
     LandChange,
     NextAction,
     ParentReviewRequired,
+    ReviewChange,
     ReviewParent,
     SendFeedback,
     StartTask,
+    TaskAction,
 )
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
@@ -236,7 +239,7 @@ def _is_still_left(state: PlanState, task_id: TaskId) -> bool:
     return run is not None and due_of(run) in {Due.DECIDE, Due.ASK, Due.CONTINUE}
 
 
-def _resources_of(action: NextAction) -> frozenset[str]:
+def _resources_of(action: TaskAction) -> frozenset[str]:
     match action:
         case PendingDecision() | AskQuestions() | AskPaused():
             return frozenset({_PERSON})
@@ -245,7 +248,7 @@ def _resources_of(action: NextAction) -> frozenset[str]:
         case ReviewParent():
             # It looks at the user's worktree, where nothing may land meanwhile.
             return frozenset({_AGENT, _WORKTREE})
-        case ApplyChangeRequest() | ContinueRun() | SendFeedback() if action.run.is_in_place:
-            return frozenset({_AGENT, _WORKTREE})
-        case _:
+        case ApplyChangeRequest() | ContinueRun() | SendFeedback():
+            return frozenset({_AGENT, _WORKTREE} if action.run.is_in_place else {_AGENT})
+        case StartTask() | CheckChange() | ReviewChange():
             return frozenset({_AGENT})

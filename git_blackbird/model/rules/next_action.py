@@ -161,7 +161,7 @@ class Idle:
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
 
 
-NextAction = (
+TaskAction = (
     ApplyChangeRequest
     | CheckChange
     | LandChange
@@ -171,12 +171,11 @@ NextAction = (
     | AskQuestions
     | SendFeedback
     | ReviewParent
-    | ParentReviewRequired
     | ContinueRun
     | AskPaused
     | StartTask
-    | Idle
 )
+NextAction = TaskAction | ParentReviewRequired | Idle
 
 
 def next_action(state: PlanState, call: CallScope) -> NextAction:
