@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
@@ -34,6 +35,12 @@ DARK = Theme(
         "text-warning": "#f0b95a",
         "text-error": "#ff8087",
         "text-success": "#86d186",
+        "diff-added": "#7fca7f 12%",
+        "diff-removed": "#f07178 12%",
+        "diff-added-part": "#7fca7f 32%",
+        "diff-removed-part": "#f07178 32%",
+        "diff-part": "#e2e2e2",
+        "diff-cursor": "#f0a842 16%",
     },
 )
 LIGHT = Theme(
@@ -56,12 +63,56 @@ LIGHT = Theme(
         "text-error": "#b3261e",
         "text-success": "#1d6b33",
         "footer-key-foreground": "#8a4500",
+        "diff-added": "#1d6b33 12%",
+        "diff-removed": "#b3261e 12%",
+        "diff-added-part": "#1d6b33 32%",
+        "diff-removed-part": "#b3261e 32%",
+        "diff-part": "#1c1c1c",
+        "diff-cursor": "#b45a00 16%",
     },
 )
-_OURS = {theme.name: theme for theme in (DARK, LIGHT)}
+# With 256 colours, a faint tint would become a grey, and that of the current line the red of a removed one.
+# These grounds are in the palette, and the words are those that can be read on them.
+DARK_256 = replace(
+    DARK,
+    name="blackbird-dark-256",
+    variables={
+        "text-primary": "#afd7ff",
+        "text-secondary": "#87ffff",
+        "text-warning": "#ffd787",
+        "text-error": "#ffafaf",
+        "text-success": "#afffaf",
+        "diff-added": "#005f00",
+        "diff-removed": "#5f0000",
+        "diff-added-part": "#008700",
+        "diff-removed-part": "#870000",
+        "diff-part": "#ffffff",
+        "diff-cursor": "#444444",
+    },
+)
+LIGHT_256 = replace(
+    LIGHT,
+    name="blackbird-light-256",
+    variables={
+        "text-primary": "#005faf",
+        "text-secondary": "#005f5f",
+        "text-warning": "#5f5f00",
+        "text-error": "#af0000",
+        "text-success": "#005f00",
+        "footer-key-foreground": "#870000",
+        "diff-added": "#d7ffd7",
+        "diff-removed": "#ffd7d7",
+        "diff-added-part": "#afffaf",
+        "diff-removed-part": "#ffafaf",
+        "diff-part": "#121212",
+        "diff-cursor": "#dadada",
+    },
+)
+_OURS = {theme.name: theme for theme in (DARK, LIGHT, DARK_256, LIGHT_256)}
 _WITHOUT_COLORS = "ansi-dark"
 # Terminals with sixteen colours, or an unknown number.
 _SIMPLE = frozenset({None, "standard"})
+_PALETTE = "256"
 _BLACKS = frozenset({0, 8})
 _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
 
@@ -122,6 +173,10 @@ class ThemedApp(App[None]):
         """Find a theme, ours first: this is called for everything that is drawn."""
         return _OURS.get(theme_name) or super().get_theme(theme_name)
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return what our style sheet needs in themes that are not ours."""
+        return {name: value for name, value in DARK.variables.items() if name.startswith("diff-")}
+
     def apply_theme(self, workspace: Workspace) -> None:
         """Apply ``tui.theme`` and git's ``color.ui``, unless it was this workspace last time."""
         if workspace is self._themed:
@@ -131,8 +186,7 @@ class ThemedApp(App[None]):
             self.register_theme(theme)
         self.no_color = not workspace.takes_color(is_tty=True)
         chosen, environ = workspace.config.tui.theme, workspace.environment.environ
-        is_simple = self.console.color_system in _SIMPLE
-        name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, is_simple=is_simple)
+        name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, self.console.color_system)
         if name != self.theme:
             self.theme = name
 
@@ -144,11 +198,11 @@ class ThemedApp(App[None]):
         return (_HARMLESS, *((_PLAIN,) if self.no_color else super().get_line_filters()))
 
 
-def theme_name(chosen: str, environ: Mapping[str, str], *, is_simple: bool) -> str:
-    """Return the theme for a value of ``tui.theme``; ``is_simple``: at most sixteen colours."""
+def theme_name(chosen: str, environ: Mapping[str, str], color_system: str | None) -> str:
+    """Return the theme for a value of ``tui.theme`` with the colours that Rich found the terminal to have."""
     light = environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
-    if chosen == "ansi" or (chosen == "auto" and is_simple):
+    if chosen == "ansi" or (chosen == "auto" and color_system in _SIMPLE):
         return "ansi-light" if light else "ansi-dark"
     if chosen == "auto":
         chosen = "light" if light else "dark"
-    return f"blackbird-{chosen}"
+    return f"blackbird-{chosen}-256" if color_system == _PALETTE else f"blackbird-{chosen}"

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
 from rich.segment import Segment
 from textual.color import Color
 from textual.constants import DIM_FACTOR
@@ -11,13 +12,15 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.themes import DARK, LIGHT
+from git_blackbird.tui.themes import DARK, DARK_256, LIGHT, LIGHT_256
 from git_blackbird.tui.widgets.line_view import STYLES
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan
 from tests.support import git
 from tests.tui.driver import drive, screen_text, wait_for
 
 READABLE = 4.5
+THEMES = (DARK, LIGHT, DARK_256, LIGHT_256)
+KINDS = ("primary", "secondary", "warning", "error", "success")
 STYLE_SHEET = BlackbirdApp.CSS_PATH
 GOOD = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
@@ -37,6 +40,8 @@ def colorful(monkeypatch: pytest.MonkeyPatch) -> None:
         ("auto", {"COLORFGBG": "0;15"}, "blackbird-light"),
         ("auto", {"COLORFGBG": "15;default;0"}, "blackbird-dark"),
         ("auto", {"TERM": "linux", "COLORTERM": ""}, "ansi-dark"),
+        ("auto", {"COLORTERM": ""}, "blackbird-dark-256"),
+        ("light", {"COLORTERM": ""}, "blackbird-light-256"),
         ("dark", {"COLORFGBG": "0;15"}, "blackbird-dark"),
         ("light", {}, "blackbird-light"),
         ("ansi", {"COLORFGBG": "0;15"}, "ansi-light"),
@@ -58,7 +63,7 @@ def test_the_theme_is_the_chosen_one_or_goes_by_the_environment(
     drive(planned, session)
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT])
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_every_word_can_be_read(theme: Theme) -> None:
     colors = {**theme.to_color_system().generate(), **theme.variables}
     names = {match[1] for style in STYLES.values() if (match := re.search(r"\$([a-z-]+)", style))}
@@ -74,18 +79,38 @@ def test_every_word_can_be_read(theme: Theme) -> None:
     assert contrast(Color.parse(colors["background"]), Color.parse(colors["warning"])) >= READABLE
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT])
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_every_word_of_a_diff_can_be_read(theme: Theme) -> None:
     colors = {**theme.to_color_system().generate(), **theme.variables}
-    rules = re.findall(r"\.diff--([a-z-]+) \{\n    background: \$(\w+) (\d+)%;", STYLE_SHEET.read_text())
-    assert {name for name, _, _ in rules} == {"added", "removed", "added-part", "removed-part", "cursor"}
-    for name, tint, percent in rules:
+    rules = re.findall(r"\.diff--([a-z-]+) \{\n    background: \$diff-([a-z-]+);", STYLE_SHEET.read_text())
+    assert {name for name, _ in rules} == {"added", "removed", "added-part", "removed-part", "cursor"}
+    for name, ground in rules:
+        assert name == ground
         # What was changed within a line has no colours of its language.
-        kinds = [] if name.endswith("-part") else ["primary", "secondary", "warning", "error", "success"]
-        words = [Color.parse(colors[word]) for word in ("foreground", *(f"text-{kind}" for kind in kinds))]
-        for ground in ("background", "surface"):
-            mixed = Color.parse(colors[ground]).blend(Color.parse(colors[tint]), int(percent) / 100)
-            assert min(contrast(word, mixed) for word in words) >= READABLE, (name, ground)
+        is_part = name.endswith("-part")
+        kinds = ["diff-part"] if is_part else ["foreground", *(f"text-{kind}" for kind in KINDS)]
+        for below in ("background", "surface"):
+            mixed = tinted(Color.parse(colors[below]), colors[f"diff-{name}"])
+            assert min(contrast(Color.parse(colors[word]), mixed) for word in kinds) >= READABLE, name
+
+
+def tinted(ground: Color, tint: str) -> Color:
+    color, _, percent = tint.partition(" ")
+    return ground.blend(Color.parse(color), float(percent.rstrip("%") or 100) / 100)
+
+
+@pytest.mark.parametrize("theme", [DARK_256, LIGHT_256], ids=lambda theme: theme.name)
+def test_in_256_colours_no_ground_of_a_diff_looks_like_another(theme: Theme) -> None:
+    tints = ("added", "removed", "added-part", "removed-part")
+    grounds = {name: Color.parse(theme.variables[f"diff-{name}"]) for name in (*tints, "cursor")}
+    shown = {name: in_256(ground) for name, ground in grounds.items()}
+    assert {name: shown[name] for name in tints} == {name: grounds[name].rgb for name in tints}
+    assert len(set(shown["cursor"])) == 1
+    assert len({*shown.values(), in_256(Color.parse(theme.background or ""))}) == len(shown) + 1
+
+
+def in_256(color: Color) -> tuple[int, ...]:
+    return tuple(color.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
 
 
 def contrast(one: Color, other: Color) -> float:
