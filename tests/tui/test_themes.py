@@ -1,11 +1,13 @@
 """The appearance of the screen: themes, without colours, and in terminals of any size."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.color import ColorSystem
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.constants import DIM_FACTOR
 from textual.pilot import Pilot
@@ -146,6 +148,10 @@ def test_without_colours_all_is_told_by_words_and_reverse(
         await wait_for(pilot, lambda: "5. View full diff" in screen_text(app))
         assert_colorless(app)
         assert "1. Approve and continue" in reversed_text(app)
+        await pilot.press("v")
+        await wait_for(pilot, lambda: "+one" in screen_text(app).replace(" ", ""))
+        assert_colorless(app)
+        assert "a.txt" in text_of(app, lambda style: style.underline)
 
     drive(planned, session)
 
@@ -161,7 +167,11 @@ def assert_colorless(app: BlackbirdApp) -> None:
 
 
 def reversed_text(app: BlackbirdApp) -> str:
-    return "".join(one.text for one in painted(app) if one.style is not None and one.style.reverse)
+    return text_of(app, lambda style: style.reverse)
+
+
+def text_of(app: BlackbirdApp, is_wanted: Callable[[Style], bool | None]) -> str:
+    return "".join(one.text for one in painted(app) if one.style is not None and is_wanted(one.style))
 
 
 def fits(app: BlackbirdApp, width: int, height: int) -> bool:
