@@ -99,7 +99,7 @@ def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> N
         await pilot.press("h")
         await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "Review Results:" in screen_text(app))
-        await see(app, pilot, "spec_review success, approved")
+        await see(app, pilot, "spec_review  success  approved")
         await pilot.press("down")
         await wait_for(pilot, lambda: "Found" in screen_text(app))
         await wait_for(pilot, lambda: "Review Results:" not in screen_text(app))

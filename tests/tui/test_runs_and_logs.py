@@ -4,6 +4,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.request import RequestScreen
@@ -96,7 +97,9 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
         await pilot.press("h")
         await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "First words." in screen_text(app))
-        await see(app, pilot, "execute success, -, demo, $0", run.id, "Last[/] words.")
+        headings = "Type     Status   Decision  Took  Cost  Started           Run ID"
+        row = f"execute  success  -         3s    $0    {format_moment(run.started_at)}  {run.id}"
+        await see(app, pilot, headings, row, "Last[/] words.")
         await pilot.press("escape")
         assert app.screen is app.main
 
@@ -110,7 +113,7 @@ def test_the_diff_of_one_run_is_shown_until_the_whole_change_is_asked_for(planne
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await see(app, pilot, "execute success, pending", "execute success, changes")
+        await see(app, pilot, "execute  success  pending", "execute  success  changes")
         await pilot.press("v")
         await see(app, pilot, "a.txt  +1 -1  modified", "+ two")
         app.poll()
@@ -142,13 +145,13 @@ def test_runs_that_come_while_they_are_looked_at_are_shown(planned: Path) -> Non
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await see(app, pilot, "execute failed", first.id)
+        await see(app, pilot, "execute  failed", first.id)
         with started(planned, "restart", "alpha", "--no-input") as other:
-            await see(app, pilot, "execute running", "execute failed")
+            await see(app, pilot, "execute  running", "execute  failed ")
             await pilot.press("home")
             await wait_for(pilot, lambda: "Another try." in screen_text(app))
             other.send_signal(signal.SIGINT)
-            await wait_for(pilot, lambda: "execute paused" in screen_text(app))
+            await wait_for(pilot, lambda: "execute  paused" in screen_text(app))
         await pilot.press("escape")
 
     drive(planned, session, (160, 30))

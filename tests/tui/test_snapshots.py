@@ -150,7 +150,7 @@ def test_what_is_chosen_from(project: Path, album: Album) -> None:
         await see(app, pilot, "1. todo")
         await album.check(app, pilot, "status")
         await pilot.press("escape", "down", "down", "h")
-        await see(app, pilot, "execute success, ", "14 tests pass")
+        await see(app, pilot, "execute  success", "14 tests pass")
         await album.check(app, pilot, "runs")
         await pilot.press("escape")
 

@@ -4,13 +4,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
@@ -19,11 +20,11 @@ from git_blackbird.controller.queries.runs import RunList, runs_of_task, saved_o
 from git_blackbird.controller.queries.transcripts import saved_steps
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_step
-from git_blackbird.messages.display.format import format_decision
-from git_blackbird.messages.display.quantities import format_cost, format_moment
+from git_blackbird.messages.display.format import format_decision, run_seconds
+from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.messages.display.styled import Style, StyledLine
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.provenance import RecordError
@@ -39,6 +40,7 @@ _LONGEST_FAULT = 300
 _MAX_LINES = 5_000
 _MAX_OUTPUT = 1_000_000
 _NOTHING = RunList((), ())
+_HEADINGS = ("Type", "Status", "Decision", "Took", "Cost", "Started", "Run ID", "Agent")
 
 
 class RunsPane(ScrollsText, Vertical):
@@ -59,15 +61,17 @@ class RunsPane(ScrollsText, Vertical):
     def __init__(self, open_workspace: Callable[[], Workspace], *, id: str) -> None:  # noqa: A002  # as every widget
         super().__init__(id=id)
         self.run_list = OptionList(id="runs-of-task")
+        self._headings = Static(id="headings-of-runs", markup=False)
         self._log = WrappedView(id="log-of-run")
         self._faults = StatusBar(id="unreadable")
         self._open_workspace = open_workspace
         self._task_id: TaskId | None = None
         self._list = _NOTHING
-        self._read_id: RunId | None = None
+        self._logged: Run | None = None
 
     def compose(self) -> ComposeResult:
         yield self._faults
+        yield self._headings
         yield self.run_list
         yield self._log
 
@@ -88,13 +92,15 @@ class RunsPane(ScrollsText, Vertical):
     def show_task(self, task_id: TaskId | None) -> None:
         """Show the runs of a task."""
         if task_id != self._task_id:
-            self._task_id, self._read_id = task_id, None
-            self._show_runs(task_id, _NOTHING)
+            self._task_id, self._logged = task_id, None
+            self._show_runs(task_id, _NOTHING, "")
             self.poll()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        self._read(self._list.runs[event.option_index])
+        run = self._list.runs[event.option_index]
+        if run != self._logged or run.status is RunStatus.RUNNING:
+            self._read(run)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -109,32 +115,35 @@ class RunsPane(ScrollsText, Vertical):
     def poll(self) -> None:
         """Read what changed, if this is shown."""
         if self._task_id is not None and self.display:
-            self._poll(self._task_id, self._list, self._read_id)
+            self._poll(self._task_id, self._list)
 
     @work(thread=True, exclusive=True, group="poll")
-    def _poll(self, task_id: TaskId, known: RunList, read_id: RunId | None) -> None:
+    def _poll(self, task_id: TaskId, known: RunList) -> None:
         """Read what may have changed, in a thread."""
         try:
-            found = runs_of_task(self._open_workspace(), task_id, None)
+            workspace = self._open_workspace()
+            found = runs_of_task(workspace, task_id, None)
         except BlackbirdError as error:
             lines = [StyledLine(clean_line(error.message), Style.WARNING)]
             self.app.call_from_thread(self.read_widget.show, lines)
             return
-        if (found.runs, found.faults) != (known.runs, known.faults) or not found.runs:
-            self.app.call_from_thread(self._show_runs, task_id, found)
-            return
-        for run in found.runs:
-            if run.id == read_id and run.status is RunStatus.RUNNING:
-                self.app.call_from_thread(self._read, run)
+        is_at_work = any(run.status is RunStatus.RUNNING for run in found.runs)
+        if (found.runs, found.faults) != (known.runs, known.faults) or not found.runs or is_at_work:
+            now = workspace.environment.timestamp()
+            self.app.call_from_thread(self._show_runs, task_id, found, now)
 
-    def _show_runs(self, task_id: TaskId | None, found: RunList) -> None:
+    def _show_runs(self, task_id: TaskId | None, found: RunList, now: str) -> None:
         """Show changed runs, with the cursor on the same run."""
         if not self.is_attached or task_id != self._task_id:
             return
         self._list = found
         self._faults.show_text(_unreadable(found.faults))
-        chosen = next((index for index, run in enumerate(found.runs) if run.id == self._read_id), 0)
-        self.run_list.set_options([Option(_title(run)) for run in found.runs])
+        ids = [run.id for run in found.runs]
+        chosen = ids.index(self._logged.id) if self._logged and self._logged.id in ids else 0
+        headings, *rows = _table(found.runs, now)
+        self._headings.display = bool(rows)
+        self._headings.update(headings)
+        self.run_list.set_options(map(Option, rows))
         if found.runs:
             self.run_list.highlighted = chosen
         else:
@@ -155,7 +164,7 @@ class RunsPane(ScrollsText, Vertical):
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
         if self.is_attached and run.task_id == self._task_id:
             self.read_widget.show(lines, run.id)
-            self._read_id = run.id
+            self._logged = run
 
 
 def _unreadable(faults: Sequence[RecordError]) -> str:
@@ -164,14 +173,20 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
     return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
 
 
-def _title(run: Run) -> Text:
-    """Return the line of a run: its outcome first, its id last, as a narrow pane cuts it."""
+def _table(runs: Sequence[Run], now: str) -> Iterator[Text]:
+    """Yield a heading and a row for each run: its outcome first, as a narrow pane cuts it."""
+    rows = [_HEADINGS, *(_cells(run, now) for run in runs)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
+        yield Text("  ".join(cells), no_wrap=True, overflow="ellipsis")
+
+
+def _cells(run: Run, now: str) -> tuple[str, ...]:
     agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
-    said = (
-        f"{run.run_type} {run.status}, {format_decision(run)}, {agent}, "
-        f"{format_cost(run.own.agent.cost_usd)}  {format_moment(run.started_at)}"
-    )
-    return Text(said, no_wrap=True, overflow="ellipsis").append(f"  {run.id}", "dim")
+    took, cost = format_seconds(run_seconds(run, now)), format_cost(run.own.agent.cost_usd)
+    done = (run.run_type.value, run.status.value, format_decision(run), took, cost)
+    return (*done, format_moment(run.started_at), run.id, agent)
 
 
 def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
