@@ -119,6 +119,7 @@ class BlackbirdApp(GracefulShutdown):
         sys.setswitchinterval(_SWITCH_SECONDS)
         # The plan is there at once; the records are read while the screen is already in use.
         self.call_after_refresh(self.poll)
+        self.call_after_refresh(self.ask_background)
         self.set_interval(_POLL_SECONDS, self.poll)
 
     def on_choices_ignored(self) -> None:

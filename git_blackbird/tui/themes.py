@@ -1,4 +1,4 @@
-"""The themes of the screen. The terminal is not asked for its colours: it may not answer."""
+"""The themes of the screen. A terminal is asked for its background, and nothing waits for the answer."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from textual.theme import Theme
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.tui.terminal_answers import ASK_BACKGROUND, TerminalBackground
 
 DARK = Theme(
     name="blackbird-dark",
@@ -114,6 +115,8 @@ _WITHOUT_COLORS = "ansi-dark"
 _SIMPLE = frozenset({None, "standard"})
 _PALETTE = "256"
 _BLACKS = frozenset({0, 8})
+_TOLD = "COLORFGBG"
+_BY_TERMINAL = frozenset({"auto", "ansi"})
 _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
 
 
@@ -168,6 +171,8 @@ class ThemedApp(App[None]):
     theme: Reactive[str] = Reactive(DARK.name)
 
     _themed: Workspace | None = None
+    _ground = "dark"
+    """What the terminal has answered, if it has."""
 
     def get_theme(self, theme_name: str) -> Theme | None:
         """Find a theme, ours first: this is called for everything that is drawn."""
@@ -182,11 +187,29 @@ class ThemedApp(App[None]):
         if workspace is self._themed:
             return
         self._themed = workspace
+        self._apply(workspace)
+
+    def ask_background(self) -> None:
+        """Ask the terminal for its background, where the theme goes by it and nothing else tells."""
+        workspace = self._themed
+        if workspace is None or self._driver is None or workspace.config.tui.theme not in _BY_TERMINAL:
+            return
+        if not self.no_color and not workspace.environment.environ.get(_TOLD):
+            self._driver.write(ASK_BACKGROUND)
+
+    def on_terminal_background(self, event: TerminalBackground) -> None:
+        self._ground = event.ground
+        if self._themed is not None:
+            self._apply(self._themed)
+
+    def _apply(self, workspace: Workspace) -> None:
         for theme in _OURS.values():
             self.register_theme(theme)
         self.no_color = not workspace.takes_color(is_tty=True)
-        chosen, environ = workspace.config.tui.theme, workspace.environment.environ
-        name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, self.console.color_system)
+        ground = _told_ground(workspace.environment.environ) or self._ground
+        name = theme_name(workspace.config.tui.theme, ground, self.console.color_system)
+        if self.no_color:
+            name = _WITHOUT_COLORS
         if name != self.theme:
             self.theme = name
 
@@ -198,11 +221,16 @@ class ThemedApp(App[None]):
         return (_HARMLESS, *((_PLAIN,) if self.no_color else super().get_line_filters()))
 
 
-def theme_name(chosen: str, environ: Mapping[str, str], color_system: str | None) -> str:
+def _told_ground(environ: Mapping[str, str]) -> str:
+    """Return what the user's environment says of the background; "" for nothing."""
+    told = environ.get(_TOLD, "").rpartition(";")[2]
+    return told and ("light" if told in _LIGHT_BACKGROUNDS else "dark")
+
+
+def theme_name(chosen: str, ground: str, color_system: str | None) -> str:
     """Return the theme for a value of ``tui.theme`` with the colours that Rich found the terminal to have."""
-    light = environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
     if chosen == "ansi" or (chosen == "auto" and color_system in _SIMPLE):
-        return "ansi-light" if light else "ansi-dark"
+        return f"ansi-{ground}"
     if chosen == "auto":
-        chosen = "light" if light else "dark"
+        chosen = ground
     return f"blackbird-{chosen}-256" if color_system == _PALETTE else f"blackbird-{chosen}"

@@ -179,7 +179,7 @@ class TuiConfig(Section):
     model_config = ConfigDict(extra="ignore")
 
     theme: Literal["auto", "dark", "light", "ansi"] = key(
-        "auto", "the colours of the screen; auto follows COLORFGBG"
+        "auto", "the colours of the screen; auto follows COLORFGBG, or asks the terminal"
     )
 
 
