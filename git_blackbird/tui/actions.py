@@ -114,9 +114,12 @@ def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
 _STARTS = ("execute_task", "resume", "tell", "restart")
 _FOR_A_TASK = (*_STARTS, "decide", "retry")
 _OF_THE_PLAN = ("execute", "plan")
+_MOVES_FILES = frozenset({"undo", "redo"})
 _OF_NO_TASK = frozenset({"answer", "pause"})
 _WHY_NOT = {
     "answer": "nothing waits for you",
+    "undo": "it has not run",
+    "redo": "it has not run",
     "pause": "nothing runs",
     "set_status": "an agent works on it",
     "edit_task": "an agent works on it",
@@ -129,7 +132,8 @@ _WHY_NOT = {
 def why_impossible(context: AppContext, action: str) -> str:
     """Say in a few words why an action cannot be done now, and which key does something instead."""
     task = context.current
-    if action in _OF_THE_PLAN or (action in _STARTS and task is not None and not context.can_execute):
+    needs_lock = action in _STARTS or action in _MOVES_FILES
+    if action in _OF_THE_PLAN or (needs_lock and task is not None and not context.can_execute):
         return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if action in _WHY_NOT or task is None:
         return _WHY_NOT[action] if task is not None or action in _OF_NO_TASK else "there is no task"

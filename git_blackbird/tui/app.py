@@ -329,6 +329,12 @@ class BlackbirdApp(GracefulShutdown):
     async def action_settings(self) -> None:
         await self.commands.settings()
 
+    def action_undo(self) -> None:
+        self._open_for_current(self.commands.undo)
+
+    def action_redo(self) -> None:
+        self._open_for_current(self.commands.redo)
+
     def action_answer(self) -> None:
         """Open the next decision; if none is due, go to the next item that waits for a person."""
         if self.questions:

@@ -8,7 +8,7 @@ from itertools import chain
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
-from git_blackbird.controller.change.undo.undo import begin_undo, undo_task
+from git_blackbird.controller.change.undo.undo import begin_undo, redo_task, undo_task
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import (
@@ -30,6 +30,7 @@ from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
+from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
@@ -42,6 +43,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
+from git_blackbird.model.views.undo import UndoResult
 from git_blackbird.tui.actions import help_lines, screen_help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
@@ -183,10 +185,29 @@ class Commands:
         """Take back a rejected change; a command that runs agents does it by itself."""
         await asyncio.to_thread(begin_undo, workspace, task_id)
         if self._app.can_execute:
-            result = await asyncio.to_thread(undo_task, workspace, task_id)
-            remarks = tuple(result.remarks)
-            lines = (f"the change of {task_id} is taken back", *remarks)
-            self._app.log_and_notify("\n".join(lines), is_good=result.is_whole and not remarks)
+            self._show_moved(await asyncio.to_thread(undo_task, workspace, task_id))
+
+    async def undo(self, task: Task) -> None:
+        """Show what taking a task's change back would do, and do it if a person confirms it."""
+        await self._move_change(partial(undo_task, task_id=task.id))
+
+    async def redo(self, task: Task) -> None:
+        await self._move_change(partial(redo_task, task_id=task.id))
+
+    async def _move_change(self, move: Callable[..., UndoResult]) -> None:
+        workspace = await self._open()
+        preview = await asyncio.to_thread(move, workspace, dry_run=True)
+        if await self._app.ask(ConfirmModal(confirm_undo(preview))) is True:
+            try:
+                result = await asyncio.to_thread(move, workspace)
+            finally:
+                self._app.poll()
+            self._show_moved(result)
+
+    def _show_moved(self, result: UndoResult) -> None:
+        lines = (*undo_result_lines(result), *result.warnings)
+        is_good = result.is_whole and not result.kept and not any(result.warnings)
+        self._app.log_and_notify("\n".join(lines), is_good=is_good)
 
     async def send_message(self, task: Task) -> None:
         """Ask for a message and resume a task's session with it; it stays a draft until a run records it."""

@@ -156,6 +156,8 @@ class AppContext(ThemedApp, InputGuard):
                 return bool(self.main.required)
             case "execute" | "plan":
                 return self.can_execute
+            case "undo" | "redo":
+                return self.can_execute and self._has_run
             case _ if action in _READS | _EDITS:
                 task = self.current
                 return task is not None and (action in _READS or not self._is_running(task))
@@ -163,6 +165,12 @@ class AppContext(ThemedApp, InputGuard):
                 commands = _COMMANDS.get(action)
                 may_start = action in _WHILE_BUSY or self.can_execute
                 return commands is None or (may_start and any(map(self.accepts_current, commands)))
+
+    @property
+    def _has_run(self) -> bool:
+        """Whether the task under the cursor has runs of its own."""
+        state, task = self.view_state, self.current
+        return state is not None and task is not None and state.state.history(task.id).latest is not None
 
     def _is_running(self, task: Task) -> bool:
         running = () if self.view_state is None else self.view_state.overview.running

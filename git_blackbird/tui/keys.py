@@ -96,6 +96,10 @@ ACTIONS = (
     KeyAction(
         "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
     ),
+    KeyAction(
+        "U", "undo", "Undo", "take the task's change back out of your files, as shown first", "undo TASK"
+    ),
+    KeyAction("R", "redo", "Redo", "bring a change back that was taken back, as shown first", "redo TASK"),
     KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
     KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
     KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK"),

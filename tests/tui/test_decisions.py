@@ -244,8 +244,11 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.REJECTED]
 
 
-@pytest.mark.parametrize("key", ["d", "e"])
-def test_what_is_rejected_is_taken_back(planned: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("d", "took back the change of alpha"), ("e", "the change of alpha is taken back")],
+)
+def test_what_is_rejected_is_taken_back(planned: Path, key: str, said: str) -> None:
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -255,7 +258,7 @@ def test_what_is_rejected_is_taken_back(planned: Path, key: str) -> None:
         await pilot.press("9", "enter")
         await wait_for(pilot, lambda: is_over(app) and not (planned / "a.txt").exists())
         await pilot.press("2")
-        await see(app, pilot, "Rejected alpha.", "the change of alpha is taken back")
+        await see(app, pilot, "Rejected alpha.", said)
 
     drive(planned, session, (140, 40))
     assert states(planned, "alpha") == [DecisionState.REJECTED]

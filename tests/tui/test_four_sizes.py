@@ -55,7 +55,7 @@ def test_a_change_is_reviewed_by_line(
     tmux.wait_for("1 + three", without="b.txt  +1")
     tmux.press("2", "Enter")
     tmux.wait_for("] 1/2 · ", without="ACTION REQUIRED")
-    for tab, text in (("5", "Unblocks 1 task"), ("3", "execute success, approved"), ("4", "b.txt  +1 -0")):
+    for tab, text in (("5", "Unblocks 1 task"), ("3", "execute  success  approved"), ("4", "b.txt  +1 -0")):
         tmux.press(tab)
         tmux.wait_for(text)
     tmux.press("?")

@@ -11,7 +11,6 @@ from git_blackbird.controller.change.commit.carried import (
     follow_in_staged_plan,
     with_status,
 )
-from git_blackbird.controller.change.undo.result import UndoResult
 from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
@@ -50,6 +49,7 @@ from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.parts import Own, Undoing, Undone
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import KeptPath, Trees
+from git_blackbird.model.views.undo import UndoResult
 from git_blackbird.storage.locks import approval_lock
 
 

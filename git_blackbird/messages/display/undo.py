@@ -1,0 +1,49 @@
+"""What an undo or a redo has done or would do, for people."""
+
+from collections.abc import Iterator
+
+from git_blackbird.messages.display.dialogue import Confirm
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.views.undo import UndoResult
+
+
+def undo_result_lines(result: UndoResult) -> Iterator[str]:
+    """Say what was taken back or brought back, what stays, and how to turn that round."""
+    yield from _what(result)
+    task_id = result.task.id
+    if result.commit is not None:
+        yield f"committed as {result.commit[:12]}"
+    if not result.is_whole:
+        again = task_command("redo" if result.is_redo else "undo", task_id)
+        yield f"this is half done; once nothing is in the way, this completes it: {again}"
+    if not result.is_dry_run:
+        other_way = task_command("undo" if result.is_redo else "redo", task_id)
+        yield f"to turn that round: {other_way}"
+
+
+def _what(result: UndoResult) -> Iterator[str]:
+    task_id = result.task.id
+    for other in result.dependents:
+        yield f"{other} depends on {task_id} and has run since"
+    verb = "brought back" if result.is_redo else "took back"
+    if result.is_dry_run:
+        verb = "would bring back" if result.is_redo else "would take back"
+    yield f"{verb} the change of {task_id}: {counted(result.summary.totals.files, 'file')}"
+    yield from strip_controls(result.summary.diffstat).splitlines()
+    yield from (
+        f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}" for kept in result.kept
+    )
+
+
+def confirm_undo(preview: UndoResult) -> Confirm:
+    """Ask whether to do what a dry run has found."""
+    task_id = clean_line(preview.task.id)
+    if preview.is_redo:
+        return Confirm(
+            tuple(_what(preview)), f"Bring back the change of {task_id}?", "Bring it back", "Leave it"
+        )
+    question = f"Take the change of {task_id} out of your files?"
+    return Confirm(tuple(_what(preview)), question, "Take it back", "Leave it")
