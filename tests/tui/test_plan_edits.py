@@ -309,8 +309,8 @@ def test_the_graph_of_a_task_shows_what_comes_before_and_after(planned: Path) ->
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.main.plan_tree.select(_named("b"))
         await pilot.press("5", "tab", "plus")
-        await see(app, pilot, "Comes after 1 task", "  a  Task a: ready", "Unblocks 2 tasks")
-        await see(app, pilot, "  c  Task c: waits for 2", "     d  Task d: waits for 1")
+        await see(app, pilot, "Comes after 1 task", "  a  Task a: READY", "Unblocks 2 tasks")
+        await see(app, pilot, "  c  Task c: BLOCKED, waits for 2", "     d  Task d: BLOCKED, waits for 1")
 
     drive(planned, session)
 

@@ -60,8 +60,8 @@ def test_titles_come_first_where_there_is_no_room_for_ids(planned: Path) -> None
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         tree = [line[:40] for line in screen_text(app).splitlines()]
-        assert "┃  Say how errors are answered READY   ┃" in tree
-        assert "┃  Task short  short           READY   ┃" in tree
+        assert "┃  Say how errors are answered    READY┃" in tree
+        assert "┃  Task short  short              READY┃" in tree
         # The title beside the tree and the details have the id.
         await see(app, pilot, "guide-on-errors-of-users")
         await pilot.resize_terminal(160, 30)
@@ -78,8 +78,8 @@ def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None
     unreadable.write_text("{")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await see(app, pilot, " · 1 ready", "Task alpha  alpha           READY")
-        await see(app, pilot, "Task gamma  gamma           BLOCKED")
+        await see(app, pilot, " · 1 ready", "Task alpha  alpha              READY")
+        await see(app, pilot, "Task gamma  gamma            BLOCKED")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha",)
         await pilot.press("f")
@@ -227,7 +227,7 @@ def test_tabs_show_what_is_known_of_the_task_under_the_cursor(planned: Path) -> 
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("down", "down", "5")
-        await see(app, pilot, "Comes after nothing", "Unblocks 1 task", "guide-use  Task guide-use: done")
+        await see(app, pilot, "Comes after nothing", "Unblocks 1 task", "guide-use  Task guide-use: DONE")
         await pilot.press("4")
         await see(app, pilot, "faq.md  +1 -0  added", "1 + questions")
         await pilot.press("3")
@@ -238,7 +238,7 @@ def test_tabs_show_what_is_known_of_the_task_under_the_cursor(planned: Path) -> 
         await pilot.press("tab")
         await see(app, pilot, "execute  success  -")
         await pilot.press("plus", "1")
-        await see(app, pilot, "Done, updated", "Task guide-use  guide-use")
+        await see(app, pilot, "DONE, updated", "Task guide-use  guide-use")
 
     drive(planned, session)
 

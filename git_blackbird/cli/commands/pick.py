@@ -12,12 +12,13 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.registry import load_command
 from git_blackbird.cli.ui.prompts import terminal_output
-from git_blackbird.controller.queries.status import label, stopped_tasks
+from git_blackbird.controller.queries.status import stopped_tasks
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import is_ready
+from git_blackbird.model.plan.label import task_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
@@ -45,7 +46,7 @@ def pick(call: CommandContext) -> ExitCode:
 def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
     stopped = stopped_tasks(state)
     for depth, task in state.plan.walk():
-        word = label(state.plan, task, stopped)
+        word = task_label(state.plan, task, stopped)
         yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -90,8 +91,8 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    deps = (_row(dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
-    for title, rows in (("depends on", deps), ("needed by", map(_row, view.dependents))):
+    deps = (_row(view, dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
+    for title, rows in (("depends on", deps), ("needed by", map(partial(_row, view), view.dependents))):
         yield from render_section(title, render_table(rows, call.columns), are_styled=True)
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
@@ -120,7 +121,6 @@ def _foreign_feedback(view: TaskView) -> Iterator[str]:
 
 def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     task = view.task
-    yield "status", task.status.value
     if task.parent is not None:
         yield "parent", task.parent
     if task.children:
@@ -144,8 +144,8 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     yield "updated", format_moment(task.updated_at)
 
 
-def _row(task: Task, reason: str | None = None) -> tuple[Cell | str, ...]:
-    return task.id, label_cell(task.status.value.upper()), dependency_title(task, reason)
+def _row(view: TaskView, task: Task, reason: str | None = None) -> tuple[Cell | str, ...]:
+    return task.id, label_cell(view.labels[task.id]), dependency_title(task, reason)
 
 
 def _readiness(view: TaskView) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.plan.label import task_label
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -40,7 +41,7 @@ def draw_plan(plan: Plan, graph: LayeredGraph) -> str:
     height = max((place.y + _HEIGHT for place in places.values()), default=0.0) + _MARGIN
     parts = [
         *(_edge(edge, places) for edge in graph.edges),
-        *(part for task_id, place in places.items() for part in _node(plan.tasks[task_id], place)),
+        *(part for task_id, place in places.items() for part in _node(plan, plan.tasks[task_id], place)),
     ]
     return picture(width, height, "The plan: what unblocks what", parts)
 
@@ -90,15 +91,15 @@ def _curve(start: _Point, end: _Point) -> str:
     return f"C{middle:.1f} {start.y:.1f} {middle:.1f} {end.y:.1f} {end.x:.1f} {end.y:.1f}"
 
 
-def _node(task: Task, place: _Point) -> Iterator[str]:
-    kind = STATUS_CLASSES[task.status]
-    tip = f"{escape(task.id)} ({task.status.value}): {escape(task.title)}"
+def _node(plan: Plan, task: Task, place: _Point) -> Iterator[str]:
+    kind, word = STATUS_CLASSES[task.status], task_label(plan, task)
+    tip = f"{escape(task.id)} ({word}): {escape(task.title)}"
     yield f"<g><title>{tip}</title>"
     yield box(place.x, place.y, _WIDTH, _HEIGHT, f"node {kind}" + ("" if task.is_leaf else " parent"))
     yield box(place.x, place.y, 5, _HEIGHT, f"bar {kind}")
     yield label(place.x + 12, place.y + 16, fitted(task.id, _COLUMNS - 3), "name")
     yield label(place.x + 12, place.y + 31, fitted(task.title, _COLUMNS), "small")
-    yield label(place.x + 12, place.y + 45, task.status.value.replace("_", " "), f"small {kind}")
+    yield label(place.x + 12, place.y + 45, word, f"small {kind}")
     if sign := _SIGNS.get(task.status):
         yield label(place.x + _WIDTH - 16, place.y + 16, sign, f"sign {kind}")
     yield "</g>"

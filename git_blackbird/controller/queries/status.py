@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.controller.change.land.turns import next_to_land
@@ -24,7 +25,8 @@ from git_blackbird.model.change.stages import (
 )
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
-from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, unmet_deps
+from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness
+from git_blackbird.model.plan.label import NONE_STOPPED, task_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
@@ -266,21 +268,6 @@ def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple
     yield from ((task, due[task.id]) for task in state.plan.leaves() if task.id in due.keys() - busy)
 
 
-NONE_STOPPED: frozenset[TaskId] = frozenset()
-
-
-def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
-    """Return the label of a task, as in the Go program's list.
-
-    ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
-    """
-    if task.status in {Status.TODO, Status.BLOCKED}:
-        if is_ready(plan, task) and task.id not in stopped:
-            return "READY"
-        return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
-    return task.status.value.upper()
-
-
 def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
     """Return the ready tasks stopped by an unusable record, of their own or of a dependency."""
     if not state.unreadable:
@@ -306,9 +293,9 @@ class Filter(NamedTuple):
         if self.status is not None:
             return task.status == self.status
         if self.only_ready:
-            return label(plan, task, self.stopped) == "READY"
+            return task_label(plan, task, self.stopped) == "READY"
         if self.only_blocked:
-            return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
+            return task.is_leaf and task_label(plan, task, self.stopped) == "BLOCKED"
         return self.everything or (task.is_leaf and not task.is_over)
 
 
@@ -351,6 +338,8 @@ class TaskView(NamedTuple):
     undo: tuple[TaskCommand, ...] = ()
     foreign_feedback: Feedback | None = None
     stuck: StuckTask | None = None
+    labels: Mapping[TaskId, str] = MappingProxyType({})
+    """Of the tasks that it depends on, and that depend on it."""
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -375,12 +364,13 @@ def view_in(
 ) -> TaskView:
     """Build the view of one task from a state; ``owed`` and ``unreviewed`` are those of all tasks."""
     plan, history = state.plan, state.history(task.id)
+    after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
     return TaskView(
         task,
-        label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
+        task_label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
         full_readiness(state, task),
-        dependents(plan, task.id),
-        tuple(plan.tasks[dep] for dep in task.deps),
+        after,
+        before,
         history,
         next((one for one in owed if one.task.id == task.id), None),
         state.pending_messages(task.id),
@@ -388,4 +378,5 @@ def view_in(
         _to_review(state, task),
         history.faults,
         skipped_children(plan.tasks, task),
+        labels={other.id: task_label(plan, other) for other in (*before, *after)},
     )

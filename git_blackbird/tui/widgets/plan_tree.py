@@ -16,10 +16,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.controller.queries.spent import Spent
-from git_blackbird.controller.queries.status import NONE_STOPPED, Filter, label, tree_of_tasks
+from git_blackbird.controller.queries.status import Filter, tree_of_tasks
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.plan.label import NONE_STOPPED, task_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.widgets.status_line import Narrowed
@@ -37,7 +38,6 @@ FILTERS = (
     ),
 )
 """All, and one for each state of a task."""
-_LABELS = {"IN_PROGRESS": "STARTED", "WAITING_USER": "WAITING"}
 # Their colours are in app.tcss.
 _CLASSES = {
     "DONE": "state--done",
@@ -47,7 +47,7 @@ _CLASSES = {
     "FAILED": "state--failed",
     "BLOCKED": "state--blocked",
 }
-_LABEL_COLUMNS = 8
+_LABEL_COLUMNS = len(Status.WAITING_USER)
 _FIGURES_COLUMNS = 20
 _FIGURES_FROM = 64
 """From so many columns there is room for tries, time and cost beside titles."""
@@ -274,9 +274,11 @@ class PlanTree(ScrollView, can_focus=True):
     def _segments(self, row: Row, width: int) -> Iterator[Segment]:
         depth, task = row
         title_style = _PARENT if task.children else None
-        word = label(self._plan, task, self._stopped)
+        word = task_label(self._plan, task, self._stopped)
         figures = self._figures(task) if self._spent and width >= _FIGURES_FROM else ""
-        room = max(0, width - _LABEL_COLUMNS - 1 - len(figures))
+        # Figures stand below each other, and so do the labels after them; else a title has what there is.
+        columns = _LABEL_COLUMNS if figures else len(word)
+        room = max(0, width - columns - 1 - len(figures))
         indent = "  " * min(depth, _MAX_INDENT)
         text = f"{indent}{self._mark(task)}{clean_line(task.title)}"
         left = room - cell_len(text) - len(_GAP)
@@ -288,7 +290,7 @@ class PlanTree(ScrollView, can_focus=True):
             yield Segment(_fitted(text, room), title_style)
         yield Segment(figures, _ID)
         style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
-        yield Segment(f" {_LABELS.get(word, word):<{_LABEL_COLUMNS}}", style)
+        yield Segment(f" {word:<{columns}}", style)
 
     def _figures(self, task: Task) -> str:
         """Return tries, time and cost of a task in columns of fixed width."""

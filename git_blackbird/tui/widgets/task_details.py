@@ -45,9 +45,7 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     """Yield the details of a task."""
     task = view.task
     yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
-    yield StyledLine(
-        f"{view.label.replace('_', ' ').capitalize()}, updated {format_moment(task.updated_at)}", Style.FAINT
-    )
+    yield StyledLine(f"{view.label}, updated {format_moment(task.updated_at)}", Style.FAINT)
     yield from section("Due", _due(view, items))
     if not view.task.is_over:
         yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
@@ -57,8 +55,8 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     )
     yield from section("Prompt", paragraph(task.prompt))
     yield from section("Notes", paragraph(task.notes or ""))
-    yield from section("Depends on", _neighbours(view.deps, task.dep_rationale))
-    yield from section("Needed by", _neighbours(view.dependents, {}))
+    yield from section("Depends on", _neighbours(view, view.deps, task.dep_rationale))
+    yield from section("Needed by", _neighbours(view, view.dependents, {}))
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from section("Sent with the next start", _messages(new))
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
@@ -98,9 +96,12 @@ def _readiness(view: TaskView) -> Iterator[StyledLine]:
     yield from _steps(view, *view.readiness.hints)
 
 
-def _neighbours(tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]) -> Iterator[StyledLine]:
+def _neighbours(
+    view: TaskView, tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]
+) -> Iterator[StyledLine]:
     for task in tasks[:_MAX_NEIGHBOURS]:
-        yield from bulleted([f"{task.id}  {task.status}  {dependency_title(task, reasons.get(task.id))}"])
+        title = dependency_title(task, reasons.get(task.id))
+        yield from bulleted([f"{task.id}  {view.labels[task.id]}  {title}"])
     if len(tasks) > _MAX_NEIGHBOURS:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 

@@ -15,9 +15,9 @@ from tests.trial.program import Trial
 
 HOSTILE = '</title><script>1</script> "]; end -->\\'
 MERMAID = r"""flowchart LR
-  t1["a<br>Task a<br>done"]:::done
-  t2["b<br>#60;/title#62;#60;script#62;1#60;/script#62; #34;#93;#59; end --#62;#92;<br>in progress"]:::run
-  t3["c<br>Task c<br>todo"]:::todo
+  t1["a<br>Task a<br>DONE"]:::done
+  t2["b<br>#60;/title#62;#60;script#62;1#60;/script#62; #34;#93;#59; end --#62;#92;<br>IN#95;PROGRESS"]:::run
+  t3["c<br>Task c<br>BLOCKED"]:::todo
   t1 --> t2
   t2 --> t3
 """
@@ -39,9 +39,9 @@ def test_tasks_have_their_states_in_words_and_colours(trial: Trial) -> None:
     assert drawn.startswith(MERMAID)
     assert "\n  classDef done stroke:#1a7f37,stroke-width:2px\n" in drawn
     dot = trial.expect(0, "graph", "--format", "dot").splitlines()
-    assert dot[3] == '  t1 [label="a\\nTask a\\ndone", color="#1a7f37"];'
+    assert dot[3] == '  t1 [label="a\\nTask a\\nDONE", color="#1a7f37"];'
     assert dot[4] == (
-        r'  t2 [label="b\n</title><script>1</script> \"]; end -->\\\nin progress", color="#0969da"];'
+        r'  t2 [label="b\n</title><script>1</script> \"]; end -->\\\nIN_PROGRESS", color="#0969da"];'
     )
     assert dot[6:] == ["  t1 -> t2;", "  t2 -> t3;", "}"]
     said = json.loads(trial.expect(0, "graph", "--json"))["data"]
@@ -54,8 +54,8 @@ def test_an_svg_is_a_file_of_its_own(trial: Trial) -> None:
     assert drawn.tag == f"{name}svg"
     assert drawn.find(f"{name}script") is None
     texts = [element.text for element in drawn.iter(f"{name}text")]
-    assert texts[:4] == ["a", "Task a", "done", "\N{CHECK MARK}"]
-    assert "in progress" in texts
+    assert texts[:4] == ["a", "Task a", "DONE", "\N{CHECK MARK}"]
+    assert "IN_PROGRESS" in texts
     style = drawn.findtext(f"{name}style") or ""
     assert set(re.findall(r"var\((--\w+)\)", style)) <= set(re.findall(r"(--\w+):", style))
 

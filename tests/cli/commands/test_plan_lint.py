@@ -93,6 +93,6 @@ def test_validate_judges_a_valid_plan_where_that_is_asked_for(trial: Trial) -> N
 
 
 def test_the_reason_of_a_dependency_is_shown_with_it(trial: Trial) -> None:
-    assert "  store  TODO  Store, because it reads from it\n" in trial.expect(0, "show", "api")
+    assert "  store  READY  Store, because it reads from it\n" in trial.expect(0, "show", "api")
     shown = json.loads(trial.expect(0, "show", "api", "--json"))
     assert shown["data"]["task"]["depRationale"] == {"store": "it reads from it"}

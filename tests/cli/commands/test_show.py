@@ -30,8 +30,8 @@ def trial(repo: Path) -> Trial:
 
 
 def test_a_dependency_is_shown_with_its_reason(trial: Trial) -> None:
-    assert "\n  tables  TODO  Tables, because it reads what is there\n" in trial.expect(0, "show", "orders")
-    assert "\nneeded by\n  orders  TODO  Orders\n" in trial.expect(0, "show", "tables")
+    assert "\n  tables  READY  Tables, because it reads what is there\n" in trial.expect(0, "show", "orders")
+    assert "\nneeded by\n  orders  BLOCKED  Orders\n" in trial.expect(0, "show", "tables")
 
 
 def test_what_nothing_would_get_on_is_said_to_be_so_as_in_the_status(trial: Trial) -> None:
