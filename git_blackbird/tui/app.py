@@ -122,9 +122,10 @@ class BlackbirdApp(GracefulShutdown):
         self.call_after_refresh(self.ask_background)
         self.set_interval(_POLL_SECONDS, self.poll)
 
-    def on_choices_ignored(self) -> None:
-        """Say that letters typed at a choice do nothing."""
-        self._report_dead_key()
+    def on_paste(self) -> None:
+        """Say that a pasted text does nothing where no text is written."""
+        if not isinstance(self.focused, Input | TextArea):
+            self._report_dead_key()
 
     def _report_dead_key(self) -> None:
         """Say that a key does nothing, once for all letters that are typed by mistake."""

@@ -1,9 +1,11 @@
 """A terminal that may be suspended, resumed or closed at any moment, and a guard against stray input."""
 
 import asyncio
+import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -21,7 +23,6 @@ PAUSE_KEY = "ctrl+c"
 _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
 """They decide nothing."""
 _CHOOSING_KEYS = frozenset({"enter", *"0123456789"})
-_MOVING_KEYS = frozenset("jk")
 _LEFT_BUTTON = 1
 
 
@@ -33,6 +34,7 @@ class InputGuard(App[None]):
 
     _pause: Timer | None = None
     _is_opening = False
+    _stray_at = -math.inf
 
     @property
     def is_opening(self) -> bool:
@@ -55,6 +57,7 @@ class InputGuard(App[None]):
         if self._pause is not None:
             self._pause.stop()
             self._pause = None
+        self._stray_at = -math.inf
         self.remove_class("ignoring-input")
 
     def open_modal(self, action: Coroutine[object, object, None]) -> None:
@@ -77,17 +80,27 @@ class InputGuard(App[None]):
         if isinstance(event, events.MouseDown | events.MouseUp) and event.button > _LEFT_BUTTON:
             # Terminals paste or open menus with them; they must not choose anything.
             return
-        if not self._is_stray(event):
+        is_stray = self._is_stray(event)
+        if is_stray or self._is_dead_key(event):
+            self._wait_longer()
+        if not is_stray:
             await super().on_event(event)
-        elif self._pause is not None:
-            # A key that is held down is let go first.
-            self._pause.reset()
 
-    def _begins_text(self, event: events.Key) -> bool:
-        """Whether a key begins a text at a choice, which is more than moving or looking."""
-        if not event.is_printable or not isinstance(self.focused, OptionList | Choices):
+    def _wait_longer(self) -> None:
+        """Begin the pause again: a key that is held down is let go first."""
+        if self._pause is not None:
+            self._pause.reset()
+        self._stray_at = time.monotonic()
+
+    def _is_dead_key(self, event: events.Event) -> bool:
+        """Whether a letter has no meaning at a choice: more letters of a text may follow, and enter."""
+        if not isinstance(event, events.Key) or event.is_forwarded or not self._is_at_choice:
             return False
-        return event.key not in _MOVING_KEYS and event.key not in self.screen.active_bindings
+        return event.is_printable and event.key not in self.screen.active_bindings
+
+    @property
+    def _is_at_choice(self) -> bool:
+        return isinstance(self.focused, OptionList | Choices)
 
     def _is_stray(self, event: events.Event) -> bool:
         """Whether input was probably aimed at the previous screen."""
@@ -97,11 +110,12 @@ class InputGuard(App[None]):
             return False
         if isinstance(event, events.Key) and event.key in _ALWAYS_ACCEPTED:
             return False
-        if self._is_opening or self._pause is None or isinstance(event, events.Paste):
+        if self._is_opening or isinstance(event, events.Paste):
             return self._is_opening
-        if isinstance(event, events.Key):
-            return self._begins_text(event) or event.key in self.choosing_keys
-        return True
+        if self._pause is None:
+            is_soon = time.monotonic() < self._stray_at + self.pause_seconds
+            return is_soon and self._is_at_choice and isinstance(event, events.Key) and event.key == "enter"
+        return not isinstance(event, events.Key) or event.key in self.choosing_keys
 
 
 _SETTLE_SECONDS = 0.3

@@ -6,7 +6,6 @@ from textual.widgets import Input, TextArea
 
 from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.widgets.bars import StatusBar
-from git_blackbird.tui.widgets.choices import Choices
 
 _POLL_SECONDS = 0.1
 _BAR = "waiting"
@@ -26,8 +25,7 @@ class WaitingQuestions:
     @property
     def is_writing(self) -> bool:
         """Whether letters that are typed now are a text."""
-        focused = self._app.focused
-        return isinstance(focused, Input | TextArea) or (isinstance(focused, Choices) and focused.takes_text)
+        return isinstance(self._app.focused, Input | TextArea)
 
     def open_first(self) -> None:
         """Let the first one open now, whatever else is open."""

@@ -263,7 +263,7 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
             "4 Reject changes",
             "5 View full diff",
             "9 Reject and take back",
-            "\u2190 \u2191 Choice before",
+            "\u2190 \u2191 k Choice before",
         ]
         assert "v Go to the diff" in at_choices
         await pilot.press("v")

@@ -87,13 +87,17 @@ class CheckpointScreen(ChangeScreen):
     def on_key(self, event: events.Key) -> None:
         """Drop what was said about the key before; say why one has no meaning yet."""
         self._unsay()
-        if not event.is_printable and event.key != "enter":
-            self._choices.end_text()
         if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
             self._key_line.say("nothing was requested yet")
         elif does_nothing(self, event):
             event.stop()
-            self._key_line.say(self._dead_key_text(event.character or ""))
+            has_diff = self._viewed is not None
+            self._key_line.say(dead_key_text(event.character or "", self._place, has_diff=has_diff))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Say that a pasted text does nothing here."""
+        event.stop()
+        self._key_line.say(NO_KEY)
 
     def action_leave(self) -> None:
         """Go back from the diff to the overview, else leave the decision open."""
@@ -130,22 +134,6 @@ class CheckpointScreen(ChangeScreen):
                 await self._confirm(step)
             case _:
                 self._reply(step)
-
-    @property
-    def _request_key(self) -> int | None:
-        """The digit of the choice that requests changes; None if it is not possible."""
-        items = (item for item in self._choices.items if not item.blocked_reason)
-        return next((item.digit for item in items if item.value is Choice.REQUEST_CHANGES), None)
-
-    def on_choices_ignored(self, event: ChoiceRow.Ignored) -> None:
-        """Say where a key works, or what a text is written with: a letter may be meant for anything."""
-        event.stop()
-        said, number = self._dead_key_text(event.character), self._request_key
-        request = "" if said != NO_KEY or number is None else f"; {number}, then enter: request changes"
-        self._key_line.say(f"{said}{request}")
-
-    def _dead_key_text(self, character: str) -> str:
-        return dead_key_text(character, self._place, has_diff=self._viewed is not None)
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import answers_to, own_words, question_title
@@ -32,7 +32,11 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     The draft has the answer, also an unfinished one. None leaves all questions open.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+tab", "go_back", "Before", show=False),
+        # Carried out before the next key is read, which may be the first letter of another answer.
+        Binding("enter", "take", "Answer", show=False, priority=True),
+    ]
 
     def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
         number, _ = position
@@ -51,7 +55,7 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             yield Static(to_content(whole_lines(prompt)), markup=False)
         if options:
             offers = answers_to(self.question)
-            items = [ChoiceItem(offer, offer.label, takes_text=offer.answer is None) for offer in offers]
+            items = [ChoiceItem(offer, offer.label) for offer in offers]
             selected = options.index(answer) if answer in options else len(options) if answer else 0
             yield ChoiceList(items, selected)
         line = SingleLineInput(
@@ -64,25 +68,26 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     def read_widget(self) -> VerticalScroll:
         return self.query_one(VerticalScroll)
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take an option, or show the line for another answer."""
-        if event.option_index == len(self.question.options):
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave enter to the line for another answer."""
+        del parameters
+        return action != "take" or isinstance(self.focused, ChoiceList)
+
+    def action_take(self) -> None:
+        """Take the option under the cursor, or show the line for another answer."""
+        index = self.query_one(ChoiceList).highlighted
+        if index is None or index == len(self.question.options):
             self._show_line(is_line_shown=True)
             return
-        self._draft.text = self.question.options[event.option_index]
+        self._draft.text = self.question.options[index]
         self.dismiss_once(QuestionNav.NEXT)
-
-    def on_choices_typed(self, event: ChoiceList.Typed) -> None:
-        """Begin another answer with the text, or continue it."""
-        self._show_line(is_line_shown=True)
-        self.query_one(ChoiceList).end_text()
-        self.query_one(SingleLineInput).insert_text_at_cursor(" ".join(event.text.splitlines()))
 
     def _show_line(self, *, is_line_shown: bool) -> None:
         """Show the line for another answer instead of the options, or the options again."""
         line, choices = self.query_one(SingleLineInput), self.query_one(ChoiceList)
         line.display, choices.display = is_line_shown, not is_line_shown
-        (line if is_line_shown else choices).focus()
+        # At once: the next key belongs to it.
+        self.set_focus(line if is_line_shown else choices)
 
     def action_leave(self) -> None:
         """Go back to the options from another answer, else leave the question open."""

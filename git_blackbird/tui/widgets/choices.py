@@ -1,6 +1,7 @@
-"""A choice among a few items, as a list or in a row; a text that is typed at it never chooses."""
+"""A choice among a few items, as a list or in a row."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -34,144 +35,63 @@ NO_DIGIT = -1
 class ChoiceItem(NamedTuple, Generic[T]):
     """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen.
 
-    ``takes_text``: a text that is typed at the list is meant for it. ``digit`` is its key; that of its place
-    where none is given, and no key where it is ``NO_DIGIT``.
+    ``digit`` is its key; that of its place where none is given, and no key where it is ``NO_DIGIT``.
     """
 
     value: T
     label: str
     remark: str = ""
     blocked_reason: str | None = None
-    takes_text: bool = False
     digit: int | None = None
+
+
+def _digits(items: Iterable[ChoiceItem[T]]) -> Iterator[int]:
+    return (place if item.digit is None else item.digit for place, item in enumerate(items, start=1))
 
 
 def _labels(items: Iterable[ChoiceItem[T]]) -> Iterator[str]:
     """Yield each item's label behind its digit."""
-    for place, item in enumerate(items, start=1):
-        digit = place if item.digit is None else item.digit
+    listed = list(items)
+    for item, digit in zip(listed, _digits(listed), strict=True):
         yield item.label if digit == NO_DIGIT else f"{digit}. {item.label}"
 
 
 class Choices(_Mixed, Generic[T]):
     """What a list and a row of items have in common: a digit moves the cursor to its item, j and k by one.
 
-    Any other letter that is no key of the screen begins a text. From there on, no key of that text moves the
-    cursor or chooses: the text is sent to the screen as ``Typed``. Where no item takes a text the screen is
-    told that it is ``Ignored``, and Enter asks again.
+    Other letters do nothing here: they are keys of the screen, or it says that they are none.
     """
 
-    keeps_keys: ClassVar[bool] = False
-    """Whether letters that are keys remain keys after others that are none."""
-
-    class Typed(Message):
-        """A text was typed, or more of it."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    class Ignored(Message):
-        """A text was typed, ``character`` just now, or pasted, and nothing here takes one."""
-
-        def __init__(self, character: str) -> None:
-            super().__init__()
-            self.character = character
-
     items: Sequence[ChoiceItem[T]]
-    _typed = ""
-    _is_text = False
 
     def place_cursor(self, index: int) -> None:
         """Put the cursor on an item."""
         raise NotImplementedError
 
-    def move_cursor(self, steps: int) -> None:
-        """Move the cursor to another item that can be chosen."""
-        raise NotImplementedError
-
-    @property
-    def chosen_index(self) -> int | None:
-        """Where the cursor is."""
-        raise NotImplementedError
-
-    @property
-    def takes_text(self) -> bool:
-        """Whether a text that is typed is meant for one of the items."""
-        return self._text_index is not None
-
-    @property
-    def _text_index(self) -> int | None:
-        items = enumerate(self.items)
-        return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
-
-    def end_text(self) -> None:
-        """Let the next key choose again."""
-        self._typed, self._is_text = "", False
-
-    def on_key(self, event: events.Key) -> None:
-        """Tell keys that move the cursor or have a meaning on the screen from a text."""
-        if event.is_printable and event.character is not None:
-            self._typed += event.character
-            may_be_key = self.keeps_keys or not self._is_text
-            if may_be_key and self._moves(event.key):
-                event.stop()
-            elif not may_be_key or event.key not in self.screen.active_bindings:
-                event.stop()
-                self._take_text(event.character)
-        elif self._is_text and event.key == "enter":
-            event.stop()
-            self._ask_again()
-        else:
-            self.end_text()
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Take a pasted text like a typed one."""
-        self._typed += event.text
-        self._take_text()
+    def index_of(self, digit: str) -> int | None:
+        """Return the index of the item that a digit chooses; None if it chooses none."""
+        digits = zip(self.items, _digits(self.items), strict=True)
+        possible = (str(number) == digit and item.blocked_reason is None for item, number in digits)
+        return next((index for index, is_chosen in enumerate(possible) if is_chosen), None)
 
     def go_to(self, digit: str) -> bool:
         """Put the cursor on the item of a digit; return whether there is one."""
-        for index, item in enumerate(self.items):
-            if item.blocked_reason is None and int(digit) == (
-                index + 1 if item.digit is None else item.digit
-            ):
-                self.place_cursor(index)
-                return True
-        return False
-
-    def _moves(self, key: str) -> bool:
-        """Move the cursor if the key does that; a text for the item it moves to begins with the next key."""
-        if key in {"j", "k"}:
-            self.move_cursor(1 if key == "j" else -1)
-        elif key.isdecimal():
-            if not self.go_to(key) and not self.takes_text:
-                self.post_message(self.Ignored(key))
-        else:
-            return False
-        if self.chosen_index == self._text_index:
-            self._typed = ""
-        return True
-
-    def _take_text(self, character: str = "") -> None:
-        self._is_text = True
-        if self._text_index is None:
-            self.post_message(self.Ignored(character))
-            return
-        self.place_cursor(self._text_index)
-        self.post_message(self.Typed(self._typed))
-        self._typed = ""
-
-    def _ask_again(self) -> None:
-        """Let the next Enter choose; with an item that takes the text, its screen is about to come up."""
-        if self._text_index is None and self.chosen_index is not None:
-            self.end_text()
-            label = self.items[self.chosen_index].label
-            self.notify(f"No choice here takes a text. Enter again chooses: {label}")
+        index = self.index_of(digit)
+        if index is not None:
+            self.place_cursor(index)
+        return index is not None
 
 
 class ChoiceList(Choices[T], OptionList, Generic[T]):
     """The items, one below the other."""
+
+    # Carried out before the next key is read, which may be meant for what this one chooses.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(replace(binding, priority=True) for binding in Binding.make_bindings(OptionList.BINDINGS)),
+        Binding("j", "cursor_down", "Down", show=False, priority=True),
+        Binding("k", "cursor_up", "Up", show=False, priority=True),
+        *(Binding(digit, f"go_to('{digit}')", show=False, priority=True) for digit in "1234567890"),
+    ]
 
     def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__(*_options(items), id="choices")
@@ -180,6 +100,13 @@ class ChoiceList(Choices[T], OptionList, Generic[T]):
 
     def on_mount(self) -> None:
         self.highlighted = self._start
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave a digit that chooses nothing to whoever says so."""
+        return action != "go_to" or self.index_of(str(parameters[0])) is not None
+
+    def action_go_to(self, digit: str) -> None:
+        self.go_to(digit)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the item that was clicked, as its digit does; Textual would take it."""
@@ -194,18 +121,8 @@ class ChoiceList(Choices[T], OptionList, Generic[T]):
         self.set_options(_options(items))
         self.highlighted = chosen
 
-    @property
-    def chosen_index(self) -> int | None:
-        return self.highlighted
-
     def place_cursor(self, index: int) -> None:
         self.highlighted = index
-
-    def move_cursor(self, steps: int) -> None:
-        if steps > 0:
-            self.action_cursor_down()
-        else:
-            self.action_cursor_up()
 
 
 def _options(items: Sequence[ChoiceItem[T]]) -> Iterator[Option]:
@@ -222,8 +139,6 @@ def _line(label: str, item: ChoiceItem[T]) -> Text:
 class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
     """The items beside each other, in as many lines as they need; the cursor stops at the first and last."""
 
-    keeps_keys = True
-
     class Chosen(Message):
         """An item was chosen."""
 
@@ -232,8 +147,8 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
             self.index = index
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,up", "move(-1)", "Choice before", show=False),
-        Binding("right,down", "move(1)", "Next choice", show=False),
+        Binding("left,up,k", "move(-1)", "Choice before", show=False),
+        Binding("right,down,j", "move(1)", "Next choice", show=False),
         Binding("home", "jump(0)", "First choice", show=False),
         Binding("end", "jump(-1)", "Last choice", show=False),
         Binding("enter", "choose", "Choose", show=False),
@@ -246,22 +161,16 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
         self.items = items
         self.set_reactive(ChoiceRow.cursor, start)
 
-    @property
-    def chosen_index(self) -> int | None:
-        return self.cursor
-
     def place_cursor(self, index: int) -> None:
         self.cursor = index
 
-    def move_cursor(self, steps: int) -> None:
+    def action_move(self, steps: int) -> None:
+        """Move the cursor to another item that can be chosen."""
         possible = [index for index, item in enumerate(self.items) if item.blocked_reason is None]
         further = [index for index in possible if (index - self.cursor) * steps > 0]
         if further:
             # Beyond the last, Enter must not come upon an approval.
             self.cursor = further[0 if steps > 0 else -1]
-
-    def action_move(self, steps: int) -> None:
-        self.move_cursor(steps)
 
     def action_jump(self, index: int) -> None:
         self.place_cursor(index % len(self.items))

@@ -1,4 +1,4 @@
-"""A text that is typed at a list of choices: it goes where a text is meant to go, and never chooses."""
+"""A text that is typed at a list of choices is none: each letter is a key, or does nothing and says so."""
 
 from pathlib import Path
 
@@ -10,13 +10,15 @@ from textual.widgets import Input, TextArea
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.keys import NO_KEY
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.widgets.choices import ChoiceList
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driver import drive, is_over, see, wait_for
+from tests.tui.driver import StartingApp, drive, is_over, see, wait_for
 
 
 @pytest.fixture
@@ -34,16 +36,15 @@ def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pendi
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         for letter in "please @t1\r2":
             app.post_message(Key("enter" if letter == "\r" else letter, letter))
-        await see(app, pilot, "Enter again chooses: Approve and continue", ">2. Approve and stop")
-        told = "no key does that here; ? lists them; 3, then enter: request changes"
+        await see(app, pilot, ">2. Approve and stop")
         await pilot.press("x")
-        await see(app, pilot, told)
+        await see(app, pilot, NO_KEY)
         # After a letter that is none, keys are still keys, and what was said is gone.
         await pilot.press("v")
         await see(app, pilot, "a.txt  +1 -0  added", "esc overview")
         await pilot.press("escape")
         app.post_message(Paste("approve it\n"))
-        await see(app, pilot, told)
+        await see(app, pilot, NO_KEY)
         await pilot.press("slash")
         await see(app, pilot, "enter searches, esc ends the search")
         await pilot.press(*"one", "enter")
@@ -54,7 +55,7 @@ def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pendi
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
 
-    drive(pending, session, (100, 30))
+    drive(pending, session, (100, 30), StartingApp)
     assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
 
 
@@ -71,28 +72,54 @@ def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_l
     assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.APPROVED_QUIT]
 
 
-def test_where_no_choice_takes_a_text_enter_asks_before_it_chooses(pending: Path) -> None:
+def test_a_stray_key_at_a_list_changes_nothing_and_the_next_key_works(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("down", "s")
         await wait_for(pilot, lambda: isinstance(app.screen, ChoiceModal))
-        await pilot.press(*"up 4", "enter")
-        await see(app, pilot, "No choice here takes a text. Enter again chooses: todo")
-        assert isinstance(app.screen, ChoiceModal)
-        await pilot.press("4", "enter")
+        choices = app.screen.query_one(ChoiceList)
+        for key, line in (("j", 1), ("4", 3), ("k", 2), ("up", 1)):
+            await pilot.press("u")
+            await see(app, pilot, NO_KEY)
+            await pilot.press(key)
+            assert choices.highlighted == line
+        await pilot.press("u", "question_mark")
+        await wait_for(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape", "4", "u", "enter")
         await wait_for(pilot, lambda: status(pending, "t2") is not Status.TODO)
 
     drive(pending, session)
     assert status(pending, "t2") is list(Status)[3]
 
 
-def test_what_is_typed_at_the_options_of_a_question_is_another_answer(pending: Path) -> None:
+def test_enter_chooses_nothing_just_after_a_stray_key_or_a_pasted_text(pending: Path) -> None:
+    class PatientApp(BlackbirdApp):
+        pause_seconds = 3600.0
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "s")
+        await wait_for(pilot, lambda: isinstance(app.screen, ChoiceModal))
+        app.post_message(Paste("4\n"))
+        await see(app, pilot, NO_KEY)
+        await pilot.press(*"up 4", "enter", "enter")
+        assert isinstance(app.screen, ChoiceModal)
+        app.accept_input()
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: status(pending, "t2") is not Status.TODO)
+
+    drive(pending, session, kind=PatientApp)
+    assert status(pending, "t2") is list(Status)[3]
+
+
+def test_of_another_answer_every_letter_arrives_however_fast_it_is_typed(pending: Path) -> None:
     put_plan(pending, leaf("t3", "ask tone Which tone? | friendly | formal"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("x")
         await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
-        await pilot.press(*"dry, 2")
-        assert app.screen.query_one(Input).value == "dry, 2"
+        for letter in "zj1jj\ryes, 2":
+            app.post_message(Key("enter" if letter == "\r" else letter, letter))
+        field = app.screen.query_one(Input)
+        await wait_for(pilot, lambda: field.value == "yes, 2")
         await pilot.press("escape", "2", "escape")
         await wait_for(pilot, lambda: is_over(app))
 
