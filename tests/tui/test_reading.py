@@ -126,6 +126,31 @@ def test_parents_fold_from_themselves_and_from_their_children(planned: Path) -> 
     drive(planned, session)
 
 
+def test_a_search_or_filter_puts_the_cursor_on_a_task_that_it_finds(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def stands_on(task_id: str) -> bool:
+            return app.current is not None and app.current.id == task_id
+
+        await pilot.press("slash", *"use")
+        await wait_for(pilot, lambda: stands_on("guide-use"))
+        await pilot.press("escape", "escape")
+        assert stands_on("guide-use")
+        # What comes first of all is found where nothing comes later.
+        await pilot.press("f")
+        await see(app, pilot, "filter ready: 2")
+        assert stands_on("alpha")
+        await pilot.press("escape", "down", "space", "f")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
+        assert stands_on("guide-faq")
+        await pilot.press("escape", "home", "slash", *"e-f")
+        await wait_for(pilot, lambda: stands_on("guide-faq"))
+        # Each letter begins where the search began.
+        await pilot.press("backspace", "backspace")
+        await wait_for(pilot, lambda: stands_on("guide"))
+
+    drive(planned, session)
+
+
 def test_filters_follow_one_another(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f")
@@ -211,7 +236,7 @@ def test_matches_are_counted_and_gone_through(planned: Path) -> None:
         def current() -> str | None:
             return None if app.current is None else app.current.id
 
-        await pilot.press("slash", *"guide-", "enter", "n")
+        await pilot.press("slash", *"guide-", "enter")
         assert current() == "guide-faq"
         await see(app, pilot, "search guide-: 1 of 2 · ")
         await pilot.press("n")

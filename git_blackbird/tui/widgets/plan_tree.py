@@ -102,6 +102,8 @@ class PlanTree(ScrollView, can_focus=True):
         self._cursor = 0
         # A task that the plan will have, and that nobody moved away from.
         self._awaited: TaskId | None = None
+        # Where the cursor was before a filter or a search moved it on.
+        self._origin: TaskId | None = None
 
     @property
     def current(self) -> Task | None:
@@ -164,10 +166,30 @@ class PlanTree(ScrollView, can_focus=True):
         self.searched, self.filter_index = "", 0
 
     def watch_filter_index(self) -> None:
-        self._update_rows()
+        self._go_to_found()
 
     def watch_searched(self) -> None:
+        self._go_to_found()
+
+    def _go_to_found(self) -> None:
+        """Put the cursor on a task that matches: the next key acts on it, and parents are only shown."""
+        origin = self._origin or (None if self.current is None else self.current.id)
         self._update_rows()
+        # Each letter of a search begins again where the search began.
+        self._origin = origin if self._is_narrowed else None
+        if self._matches:
+            self._place_cursor(self._match_from(origin))
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return bool(self.searched or self.filter_index)
+
+    def _match_from(self, task_id: TaskId | None) -> int:
+        """Return the row of the first match from a task on in plan order, else of the first one."""
+        places = {task.id: place for place, (_, task) in enumerate(self._plan.walk())}
+        start = places.get(task_id, 0) if task_id is not None else 0
+        later = (row for row in self._matches if places[self._rows[row][1].id] >= start)
+        return next(later, self._matches[0] if self._matches else 0)
 
     def on_resize(self) -> None:
         self._resize()
@@ -216,10 +238,14 @@ class PlanTree(ScrollView, can_focus=True):
             self._move_to(offset.y + self.scroll_offset.y)
 
     def _move_to(self, index: int) -> None:
+        """Put the cursor where a person wants it."""
+        self._awaited = self._origin = None
+        self._place_cursor(index)
+
+    def _place_cursor(self, index: int) -> None:
         if not self._rows:
             self.post_message(self.Moved())
             return
-        self._awaited = None
         old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
         self._scroll_to_cursor()
         for row in {old, self._cursor}:
@@ -234,20 +260,20 @@ class PlanTree(ScrollView, can_focus=True):
         task_id = select or (self.current.id if self.current is not None else None)
         task_filter = FILTERS[self.filter_index][1]._replace(text=self.searched, stopped=self._stopped)
         rows = tree_of_tasks(self._plan, task_filter)
-        self._rows = rows if self.searched or not self._folded else list(self._unfolded(rows))
-        is_narrowed = bool(self.searched or self.filter_index)
+        self._rows = rows if self._is_narrowed or not self._folded else list(self._unfolded(rows))
         self._matches = [
             index
             for index, (_, task) in enumerate(self._rows)
-            if is_narrowed and task_filter.admits(self._plan, task)
+            if self._is_narrowed and task_filter.admits(self._plan, task)
         ]
         if self.current is None or self.current.id != task_id:
             places = (index for index, (_, task) in enumerate(self._rows) if task.id == task_id)
-            self._cursor = next(places, 0)
+            place = next(places, None)
+            self._cursor = self._match_from(task_id) if place is None else place
         if self.is_attached:
             self._resize()
             self.refresh()
-            self._move_to(self._cursor)
+            self._place_cursor(self._cursor)
 
     def _unfolded(self, rows: list[Row]) -> Iterator[Row]:
         """Yield the rows that are not below a folded parent."""
@@ -307,7 +333,7 @@ class PlanTree(ScrollView, can_focus=True):
             return _ACTIVE
         if not task.children:
             return _LEAF
-        return _FOLDED if task.id in self._folded and not self.searched else _OPEN
+        return _FOLDED if task.id in self._folded and not self._is_narrowed else _OPEN
 
 
 def _fitted(text: str, width: int) -> str:
