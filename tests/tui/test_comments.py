@@ -64,10 +64,12 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
         assert [file.path for file in app.screen.query_one(DiffPane).shown] == ["a.txt"]
         await pilot.press("escape", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-        assert app.screen.query_one(TextArea).text == REQUEST
-        await pilot.press("escape", "enter")
-        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-        await pilot.press(*" ok", "ctrl+s")
+        for _ in range(2):
+            # The cursor is on a line of its own, below an empty one.
+            assert app.screen.query_one(TextArea).text == f"{REQUEST}\n\n"
+            await pilot.press("escape", "enter")
+            await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await pilot.press(*"ok", "enter", "ctrl+s")
         await see(app, pilot, "Changes requested:", "Your comments:")
         await see(app, pilot, "changed      a.txt:2: a digit", "not changed  a.txt:3-4: in words?")
         await pilot.press("escape")
@@ -75,7 +77,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
 
     drive(planned, send, (100, 60))
     run = runs_of(planned, "alpha")[0]
-    assert run.decision_feedback == REQUEST + " ok"
+    assert run.decision_feedback == f"{REQUEST}\n\nok"
     record = json.loads(next((planned / ".git/blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
     assert fact(record, "review_comments") == [
         {"path": "a.txt", "side": "new", "start": 2, "end": 2, "quoted": "+two", "text": "a digit"},

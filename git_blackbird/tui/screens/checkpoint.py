@@ -160,6 +160,9 @@ class CheckpointScreen(ChangeScreen):
                 self.dismiss_once(step.reply(text))
 
         draft = self._drafts.request(self.checkpoint.run, step.suggestion)
+        if draft.text.endswith(tuple(comment.text.strip() for comment in self._comments.items)):
+            # What is typed next would be taken for more of the comment.
+            draft.text += "\n\n"
         screen = RequestScreen(
             step.title,
             self._path_lister,

@@ -51,7 +51,7 @@ class RequestScreen(Modal[str]):
         self._draft.save()
 
     async def on_mention_editor_sent(self) -> None:
-        self._draft.text = self.query_one(MentionEditor).text
+        self._draft.text = self.query_one(MentionEditor).text.rstrip("\n")
         if not self._draft.text.strip():
             return
         names = self._draft.unknown_paths(*self._folders) if self._folders else ()
