@@ -581,3 +581,23 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
 
     drive(planned, session, (100, 40))
     assert status(planned, "alpha") == Status.DONE
+
+
+@pytest.mark.parametrize(("lines", "first"), [(2, ">1. Approve and continue"), (19, ">(choose)")])
+def test_what_is_not_all_in_view_is_not_approved_by_enter_alone(repo: Path, lines: int, first: str) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("alpha", "write a.txt " + "\\n".join(["line"] * lines)))
+    execute(repo)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, first)
+        if first == ">(choose)":
+            await pilot.press("enter")
+            await see(app, pilot, "nothing is chosen: a digit or an arrow chooses")
+            await pilot.press("1")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: status(repo, "alpha") is Status.DONE)
+
+    drive(repo, session, (100, 24))

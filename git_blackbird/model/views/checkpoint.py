@@ -143,10 +143,9 @@ class Checkpoint:
     @property
     def is_doubtful(self) -> bool:
         """Whether the run or its check failed, it changed nothing, or the reviews did not approve it."""
-        is_cleared = self.merged is not None and self.merged.is_approval
         if self.run.error is not None or self.run.red_check is not None or self.conflict is not None:
             return True
-        return bool(self.reasons) and not is_cleared
+        return bool(self.reasons) if self.merged is None else not self.merged.is_approval
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
         """The choices, by their digits."""

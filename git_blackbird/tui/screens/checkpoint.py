@@ -78,6 +78,19 @@ class CheckpointScreen(ChangeScreen):
         self.set_focus(self._choices)
         self.watch(self._choices, "cursor", self._unsay, init=False)
 
+    def on_diff_pane_file_changed(self) -> None:
+        """Preselect nothing once the change is known not to fit the screen."""
+        if self.checkpoint.preselected is not None:
+            self.call_after_refresh(self._preselect_what_is_shown)
+
+    def _preselect_what_is_shown(self) -> None:
+        """Preselect nothing if the overview or the diff has more than is in view."""
+        is_cut = len(self._diff.view.rows) > self._overview.size.height or self._overview.max_scroll_y > 0
+        if is_cut and self.checkpoint.preselected is not None:
+            self.checkpoint = replace(self.checkpoint, is_cut=True)
+            chosen = self._choices.cursor
+            self._choices.replace_items(tuple(self._items()), chosen and chosen + 1)
+
     def on_descendant_focus(self) -> None:
         if isinstance(self.focused, Input):
             # Its letters come to no other widget, to end what was said before.

@@ -164,6 +164,12 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
     def place_cursor(self, index: int) -> None:
         self.cursor = index
 
+    def replace_items(self, items: Sequence[ChoiceItem[T]], chosen: int) -> None:
+        """Show other items, with the cursor on the one at ``chosen``."""
+        self.items = items
+        self.cursor = chosen
+        self.refresh(layout=True)
+
     def action_move(self, steps: int) -> None:
         """Move the cursor to another item that can be chosen."""
         possible = [index for index, item in enumerate(self.items) if item.blocked_reason is None]

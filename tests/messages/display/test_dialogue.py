@@ -18,7 +18,8 @@ from git_blackbird.messages.display.dialogue import (
     question_title,
 )
 from git_blackbird.model.base.ids import ObjectId, TaskId
-from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
+from git_blackbird.model.change.decision import SPECS, Choice, Decision, RerunReviews, Retry, parse_choice
+from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary, ReviewerVerdict
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.run.summary import Summary, Trees
@@ -64,6 +65,66 @@ def test_what_is_offered_where(shown: Checkpoint, digits: str) -> None:
     offers = offers_of(shown)
     assert "".join(" " if offer.digit is None else str(offer.digit) for offer in offers) == digits
     assert (UNDECIDED in offers) is (shown.preselected is None)
+
+
+DIGITS = {
+    Choice.APPROVE_CONTINUE: 1,
+    Choice.APPROVE_QUIT: 2,
+    Choice.REQUEST_CHANGES: 3,
+    Choice.REJECT: 4,
+    Choice.VIEW_DIFF: 5,
+    Choice.RETRY: 6,
+    Choice.REVIEW_AGAIN: 7,
+    Choice.VIEW_SINCE_REQUEST: 8,
+    Choice.REJECT_AND_UNDO: 9,
+    Choice.ACCEPT_WITHOUT_COMMIT: 0,
+}
+CLEARED = MergedReview(
+    action=FollowUp.PROCEED,
+    spec=ReviewerSummary(verdict=ReviewerVerdict.APPROVED),
+    code=ReviewerSummary(verdict=ReviewerVerdict.APPROVED),
+)
+OF_RUN: tuple[dict[str, object], ...] = (
+    {},
+    {"status": "failed"},
+    {"error": "it ended with status 1"},
+    {"check": {"outcome": "failed"}},
+    {"check": {"outcome": "failed_before"}},
+    {"landing": "blocked", "landing_reason": "A file.", "landing_begun": NO_TREES, "worktree": "/w"},
+    {"landing": "landed", "worktree": "/w"},
+)
+OF_CHANGE: tuple[dict[str, object], ...] = (
+    {},
+    {"pair": None},
+    {"summary": Summary(cut=("files: 25 of 40 are shown",))},
+    {"is_cut": True},
+    {"conflict": "a.txt has conflicts"},
+)
+OF_REVIEWS: tuple[dict[str, object], ...] = (
+    {},
+    {"reasons": ("nothing was changed",)},
+    {"merged": CLEARED, "reasons": ("the change was reviewed",)},
+    {"merged": MergedReview(), "reasons": ("a review is missing",)},
+    {"merged": CLEARED.model_copy(update={"action": FollowUp.FIX_AND_REREVIEW})},
+)
+
+
+@pytest.mark.parametrize("of_run", OF_RUN)
+@pytest.mark.parametrize("of_change", OF_CHANGE)
+@pytest.mark.parametrize("of_reviews", OF_REVIEWS)
+def test_a_digit_has_one_meaning_and_an_approval_is_preselected_only_where_all_is_well(
+    of_run: dict[str, object], of_change: dict[str, object], of_reviews: dict[str, object]
+) -> None:
+    """The list is that of the line mode, the prompts and the screen."""
+    run = with_run(**of_run).run
+    shown = replace(REQUESTED, run=run, **of_change, **of_reviews)  # type: ignore[arg-type]
+    offers = offers_of(shown)
+    assert {offer.choice: offer.digit for offer in offers if offer.choice}.items() <= DIGITS.items()
+    assert all(parse_choice(str(digit), SPECS.values()) is choice for choice, digit in DIGITS.items())
+    speaks_against = {"status", "error", "check"} & of_run.keys()
+    is_cleared = of_reviews in (OF_REVIEWS[0], OF_REVIEWS[2])
+    is_well = not speaks_against and not of_change and is_cleared
+    assert offers[0].choice is (Choice.APPROVE_CONTINUE if is_well else None)
 
 
 def test_what_reads_otherwise() -> None:
