@@ -263,7 +263,7 @@ class BlackbirdApp(GracefulShutdown):
         if self.accepts_current("decide"):
             self.action_decide()
         else:
-            self.commands.resume(task)
+            self.open_modal(self.commands.resume(task))
 
     def action_restart(self) -> None:
         self._open_for_current(self.commands.restart)

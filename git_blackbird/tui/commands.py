@@ -1,7 +1,7 @@
 """Carry out the actions of the screen through the controller; importing it loads what runs agents."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 
@@ -34,10 +34,12 @@ from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
-from git_blackbird.model.change.stages import label_of
+from git_blackbird.model.change.stages import PendingKind, label_of
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.attention import PendingItem
+from git_blackbird.model.rules.state import feedback_below
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
@@ -71,12 +73,24 @@ class Commands:
         """Run the next tasks of the plan, or only these."""
         self._app.start("execute", lambda workspace, ui: execute_loop(workspace, ui, only, None))
 
-    def resume(self, task: Task) -> None:
-        """Resume a task's session; for a parent, those of all tasks that its review flagged."""
-        if task.children:
-            self._resume_all(task.id)
-        else:
+    async def resume(self, task: Task) -> None:
+        """Resume a task's session; for a parent, those of all tasks that its review flagged.
+
+        Who is asked before the agent starts, a question of its own, is not asked twice.
+        """
+        pending = self._pending(task)
+        if pending is not None and pending.kind is PendingKind.ANSWERS:
             self._resume(task.id)
+        elif task.children:
+            if await self._agrees(task, f"Resume {', '.join(self._flagged(task)) or 'its tasks'}"):
+                self._resume_all(task.id)
+        elif await self._agrees(task, "Resume in its session"):
+            self._resume(task.id)
+
+    def _flagged(self, parent: Task) -> Iterator[str]:
+        state = self._app.view_state
+        leaves = () if state is None else feedback_below(state.state, parent)
+        return (clean_line(leaf.id) for leaf in leaves)
 
     def _resume(self, task_id: TaskId, message: str | None = None) -> None:
         request = ResumeRequest(task_id, message)
@@ -93,39 +107,44 @@ class Commands:
 
     async def restart(self, task: Task) -> None:
         """Start a task in a new session, if a person confirms it."""
-        waiting = self._waiting_run(task)
-        why = task.status.value.replace("_", " ") if waiting is None else f"{waiting}; that run is superseded"
-        step = Confirm((), f"{clean_line(task.id)}: {why}", "Restart in a new session", "Leave it")
-        if await self._app.ask(ConfirmModal(step)) is True:
+        if await self._agrees(task, "Restart in a new session", self._superseded(task)):
             self._restart(task.id)
 
     async def retry(self, task: Task) -> None:
-        if await self._confirm(task, "Retry"):
+        """Set a task back to todo, if a person confirms it."""
+        if await self._agrees(task, "Set it back to todo", self._superseded(task)):
             await self._change(lambda workspace: reset_task(workspace, task.id))
 
     async def set_status(self, task: Task) -> None:
         items = [ChoiceItem(status, status.value) for status in Status]
         title = f"Status of {clean_line(task.id)}"
         status = await self._app.ask(ChoiceModal(title, items, list(Status).index(task.status)))
-        if status is not None and await self._confirm(task, f"Set to {status}"):
+        if status is None:
+            return
+        lost = self._superseded(task)
+        if not lost or await self._agrees(task, f"Set to {status}", lost):
             await self._change(lambda workspace: set_status(workspace, task.id, status))
 
-    async def _confirm(self, task: Task, action: str) -> bool:
-        """Ask before superseding a run that waits for a person: a key is easily pressed by mistake."""
-        waiting = self._waiting_run(task)
-        if waiting is None:
-            return True
-        step = Confirm(
-            (), f"{clean_line(task.id)}: {waiting}", f"{action}: that run is superseded", "Leave it"
-        )
-        return await self._app.ask(ConfirmModal(step)) is True
+    async def _agrees(self, task: Task, action: str, lost: str = "") -> bool:
+        """Ask before an action on a task: a key is easily pressed by mistake."""
+        about = f"{clean_line(task.id)}: {self._waiting_run(task) or task.status.value.replace('_', ' ')}"
+        return await self._app.ask(ConfirmModal(Confirm((), f"{about}{lost}", action, "Leave it"))) is True
+
+    def _superseded(self, task: Task) -> str:
+        """Say that a run which waits for a person is superseded; "" if none waits."""
+        return "; that run is superseded" if self._waiting_run(task) else ""
+
+    def _pending(self, task: Task) -> PendingItem | None:
+        state = self._app.view_state
+        return None if state is None else state.view(task).pending
 
     def _waiting_run(self, task: Task) -> str | None:
         """Return what a run of the task waits for; None if no run waits."""
+        pending = self._pending(task)
+        if pending is not None and pending.run is not None:
+            return pending.words
         state = self._app.view_state
         view = None if state is None else state.view(task)
-        if view is not None and view.pending is not None and view.pending.run is not None:
-            return view.pending.words
         return None if view is None or view.to_review is None else label_of(view.to_review)
 
     async def _change(self, change: Callable[[Workspace], StatusChange]) -> None:

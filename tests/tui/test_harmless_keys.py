@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.keys import ACTIONS
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.plan_edit import LinesScreen
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
-from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driver import QuickApp, drive, is_over, see, wait_for
 
@@ -23,6 +25,12 @@ class AskingApp(QuickApp):
 
     def action_execute_task(self) -> None:
         BlackbirdApp.action_execute_task(self)
+
+
+class RealApp(BlackbirdApp):
+    """Asks before it starts anything, and accepts keys at once."""
+
+    pause_seconds = 0.0
 
 
 class PatientApp(QuickApp):
@@ -85,6 +93,61 @@ def test_who_quits_while_agents_work_is_asked_and_told_who_is_paused(planned: Pa
 
     drive(planned, session)
     assert [run.status for run in runs_of(planned, "alpha")] == [RunStatus.PAUSED]
+
+
+LETTERS = [action.key for action in ACTIONS if not action.key.startswith("ctrl+") and action.key != "q"]
+STATES = {
+    "write a.txt one": "a decision is due",
+    "ask tone Which? | one | two": "a question is open",
+    "fail 3": "it has failed",
+    "say Working on it.\nsleep 60": "it is paused",
+}
+
+
+@pytest.mark.parametrize("prompt", STATES, ids=list(STATES.values()))
+def test_no_key_of_the_plan_changes_a_record_or_starts_anything_unasked(repo: Path, prompt: str) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask=str("write" in prompt).lower())
+    alpha, beta = leaf("alpha", prompt, parent="up"), leaf("beta", parent="up")
+    put_plan(repo, parent_of("up", ["alpha", "beta"]), alpha, beta)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        app.commands.execute(TaskId("alpha"))
+        await wait_for(pilot, lambda: bool(runs_of(repo, "alpha")))
+        if "sleep" in prompt:
+            await see(app, pilot, "Working on it.")
+            await pilot.press("ctrl+c")
+        else:
+            await wait_for(pilot, lambda: is_over(app) or app.screen is not app.main)
+            await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app) and app.screen is app.main)
+        app.main.plan_tree.select(TaskId("alpha"))
+        await wait_for(pilot, lambda: app.check_action("retry", ()) is True)
+        before = recorded(repo)
+        # What has the focus is the same in each state: one state goes through all panes.
+        for place in (("1",), *((tab, "tab") for tab in "12345" if "fail" in prompt)):
+            for key in LETTERS:
+                app.main.plan_tree.select(TaskId("alpha"))
+                app.main.plan_tree.focus()
+                await pilot.press(*place, key)
+                await left(app, pilot)
+                assert recorded(repo) == before, (place, key)
+
+    drive(repo, session, (100, 30), RealApp)
+    assert len(runs_of(repo, "alpha")) == 1
+
+
+async def left(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+    """Go back to the plan from whatever a key has opened."""
+    while app.is_opening or app.screen is not app.main or not is_over(app) or isinstance(app.focused, Input):
+        await pilot.press("escape")
+
+
+def recorded(repo: Path) -> dict[str, bytes]:
+    """Return the plan and all records."""
+    folders = (repo / ".git/blackbird/runs", repo / ".blackbird")
+    files = (path for folder in folders for path in sorted(folder.rglob("*.json")))
+    return {str(path): path.read_bytes() for path in files}
 
 
 def test_a_task_is_restarted_or_run_alone_after_a_question(planned: Path) -> None:

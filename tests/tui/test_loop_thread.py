@@ -74,6 +74,8 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
         await wait_for(pilot, lambda: app.check_action("resume", ()) is True)
         await wait_for(pilot, lambda: "Action required (1): [a] shows alpha: paused" in screen_text(app))
         await pilot.press("u")
+        await see(app, pilot, "alpha: paused", "1. Leave it", "2. Resume in its session")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2)
         await pilot.press("ctrl+c")
         await wait_for(pilot, lambda: is_over(app))
@@ -131,6 +133,8 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, "FAILED")
         await pilot.press("b")
+        await see(app, pilot, "alpha: failed", "2. Set it back to todo")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: "READY" in screen_text(app))
         await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
         await pilot.press("w")
