@@ -173,7 +173,8 @@ class BlackbirdApp(GracefulShutdown):
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:
-        steps = tuple(in_keys(step) for step in stop.next_steps)
+        # One key stands for several commands.
+        steps = tuple(dict.fromkeys(map(in_keys, stop.next_steps)))
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
@@ -337,7 +338,7 @@ class BlackbirdApp(GracefulShutdown):
         self._open_for_current(self.commands.redo)
 
     def action_answer(self) -> None:
-        """Open the next decision; if none is due, go to the next item that waits for a person."""
+        """Open the next decision; if none is due, go to what waits next, and open it if it is a question."""
         if self.questions:
             self.questions.open_first()
             return
@@ -347,6 +348,8 @@ class BlackbirdApp(GracefulShutdown):
         self.main.plan_tree.select(item.task_id)
         if self.main.is_decision(item):
             self.action_decide()
+        elif self.main.is_question(item) and self.can_execute:
+            self.action_resume()
 
     def action_switch(self) -> None:
         self.main.toggle_live()

@@ -86,7 +86,9 @@ ACTIONS = (
     ),
     KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
     KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
-    KeyAction("a", "answer", "Action", "open the next decision, or go to what waits for you", "status"),
+    KeyAction(
+        "a", "answer", "Action", "open the next decision or question, or go to what else waits", "status"
+    ),
     KeyAction(
         "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show TASK"
     ),

@@ -33,7 +33,9 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.task_fields import TaskFields, fields_of, merge_fields
@@ -49,6 +51,7 @@ from git_blackbird.tui.screens.plan_edit import (
 )
 from git_blackbird.tui.screens.task_form import TaskForm
 from git_blackbird.tui.widgets.choices import ChoiceItem
+from git_blackbird.tui.widgets.line_view import bulleted, section
 
 _MOST_STEPS = 500
 
@@ -125,8 +128,24 @@ class PlanCommands:
         """Show what an execute would start, of the plan or of these tasks, by which agent, and ask."""
         workspace = await self._open()
         foreseen = await asyncio.to_thread(forecast, workspace, only, None)
-        lines = list(_execution_lines(workspace, foreseen))
-        return await self._app.ask(LinesScreen("Execute", lines, "starts it")) is True
+        starts = any(foreseen.steps)
+        due = () if only else (*self._done_first(), *(() if starts else self._asked_instead()))
+        lines = list(_execution_lines(workspace, foreseen, due))
+        does = "starts it" if starts else "does what is due" if due else ""
+        return await self._app.ask(LinesScreen("Execute", lines, does)) is True
+
+    def _done_first(self) -> Iterator[str]:
+        """Yield what an execute does with what was cut off."""
+        by_execute = (one for one in self._app.main.required if one.command == EXECUTE)
+        yield from (f"{one.task_id}: {'; '.join(filter(None, (one.words, one.why)))}" for one in by_execute)
+
+    def _asked_instead(self) -> Iterator[str]:
+        """Yield what an execute that starts nothing asks, checks or lands."""
+        state, main = self._app.view_state, self._app.main
+        opened = (one for one in main.required if main.is_decision(one) or main.is_question(one))
+        yield from (f"{one.task_id}: {one.words}" for one in opened)
+        if state is not None:
+            yield from (f"{task.id}: {label_of(run)}" for task, run in state.overview.to_review)
 
     async def _open(self) -> Workspace:
         workspace = await asyncio.to_thread(self._app.open_workspace)
@@ -192,11 +211,13 @@ def _move(workspace: Workspace, task_id: TaskId, place: Place) -> MoveResult:
     return move_task(workspace, task_id, f"{TOP_OF_PLAN}{place.parent or ''}")
 
 
-def _execution_lines(workspace: Workspace, foreseen: DryRun) -> Iterator[StyledLine]:
+def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str]) -> Iterator[StyledLine]:
     config, steps = workspace.config, list(foreseen.steps)
     yield from (StyledLine(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
+    yield from section("Also due", bulleted(dict.fromkeys(due)))
     yield StyledLine("")
-    number = counted(len(steps), "step") if steps else "nothing would be started"
+    none = "no task is ready to be started" if due else "nothing would be started"
+    number = counted(len(steps), "step") if steps else none
     yield StyledLine(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
     for count, (what, task) in enumerate(steps[:_MOST_STEPS], start=1):
         yield StyledLine(f"{count:>4}. {what}{task_label(task)}")

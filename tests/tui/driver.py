@@ -36,6 +36,12 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
     return preloaded.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
+class RealApp(BlackbirdApp):
+    """Asks before it starts anything, and accepts keys at once."""
+
+    pause_seconds = 0.0
+
+
 class StartingApp(BlackbirdApp):
     """Executes without asking: what it shows before is tested in test_plan_edits.py."""
 

@@ -18,12 +18,13 @@ from git_blackbird.model.run.parts import Own, Question, Reviewed, Said, Superse
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.screens.plan_edit import LinesScreen
 from tests import preloaded
 from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, store_at
 from tests.model.building import STAMP, plan_of, run, task
 from tests.support import commit
-from tests.tui.driver import drive, screen_text, see, wait_for
+from tests.tui.driver import RealApp, drive, screen_text, see, wait_for
 
 NOBODY = 4_000_000
 # What the next execute does of itself.
@@ -159,12 +160,47 @@ def test_without_a_decision_the_key_goes_round_all_that_waits(repo: Path) -> Non
         assert app.current is not None
         assert app.current.id == "asks"
         after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
-        for one in (*required[after_asks:], *required[:after_asks]):
+        for one in (*required[after_asks:], *required[: after_asks - 1]):
             await see(app, pilot, f"[a] shows {one.task_id}: {one.what}")
             await pilot.press("a")
             assert app.current.id == one.task_id
+        await see(app, pilot, "[a] opens asks: waits for answers")
 
     drive(repo, session, (200, 50))
+
+
+def test_an_execute_says_what_it_does_with_a_run_whose_process_is_gone(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    put_plan(repo, task("gone", Status.IN_PROGRESS))
+    with store_at(repo).transaction() as transaction:
+        transaction.save_run(run(5, RunStatus.RUNNING, "gone", pid=NOBODY, process_identity="0"))
+    becomes = "execute closes the run: its session is resumed, or else the task has failed"
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "[a] shows gone: its process is gone", becomes)
+        await pilot.press("e")
+        await see(app, pilot, "no task is ready to be started", f"gone: its process is gone; {becomes}")
+        await see(app, pilot, "enter does what is due, esc goes back")
+        await pilot.press("escape")
+
+    drive(repo, session, (120, 30), RealApp)
+
+
+def test_an_execute_that_would_start_nothing_offers_nothing(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    put_plan(repo, task("done", Status.DONE))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "nothing would be started")
+        assert "enter" not in screen_text(app)
+        await pilot.press("enter")
+        assert isinstance(app.screen, LinesScreen)
+        await pilot.press("escape")
+
+    drive(repo, session, (120, 30), RealApp)
 
 
 def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) -> None:

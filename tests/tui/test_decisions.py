@@ -492,7 +492,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
     assert answers == [("tone", "formal"), ("name", "Ada L.")]
 
 
-def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
+def test_a_question_left_open_is_asked_again_by_resume_and_by_the_key_for_what_waits(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal\nanswered tone tone.txt"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -500,9 +500,13 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
-        await see(app, pilot, "Action required (1): [a] shows alpha: waits for answers")
-        await pilot.press("u")
-        await wait_for(pilot, lambda: asks(app, QuestionScreen))
+        for key in ("u", "a"):
+            await see(app, pilot, "Action required (1): [a] opens alpha: waits for answers")
+            await pilot.press("escape", key)
+            await wait_for(pilot, lambda: asks(app, QuestionScreen))
+            if key == "u":
+                await pilot.press("escape")
+                await wait_for(pilot, lambda: is_over(app))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("enter")
@@ -601,3 +605,17 @@ def test_what_is_not_all_in_view_is_not_approved_by_enter_alone(repo: Path, line
         await wait_for(pilot, lambda: status(repo, "alpha") is Status.DONE)
 
     drive(repo, session, (100, 24))
+
+
+def test_a_decision_that_is_left_open_names_its_key_once(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+        await pilot.press("2")
+        await see(app, pilot, "d on alpha: decide on the task's run")
+        log = app.main.live.log_view.copied_text
+        assert log.count("d on alpha: decide on the task's run") == 1
+
+    drive(planned, session, (130, 40))

@@ -17,7 +17,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import QuickApp, drive, is_over, see, wait_for
+from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for
 
 
 class AskingApp(QuickApp):
@@ -25,12 +25,6 @@ class AskingApp(QuickApp):
 
     def action_execute_task(self) -> None:
         BlackbirdApp.action_execute_task(self)
-
-
-class RealApp(BlackbirdApp):
-    """Asks before it starts anything, and accepts keys at once."""
-
-    pause_seconds = 0.0
 
 
 class PatientApp(QuickApp):

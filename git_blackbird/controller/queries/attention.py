@@ -26,6 +26,7 @@ FAILED = "failed"
 _LONGEST_REASON = 2000
 CUT_OFF = "an approval was interrupted"
 GONE = "its process is gone"
+_CLOSES = "closes the run: its session is resumed, or else the task has failed"
 # What the next execute does, without a person.
 _OF_ITSELF = frozenset({OtherKind.CHANGE_REVIEW, OtherKind.LANDING, ReviewBlock.REVIEW_DUE, OtherKind.READY})
 
@@ -190,7 +191,12 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
         yield AttentionItem(cut_off.task_id, CUT_OFF, "", cut_off.command)
     if overview.locked_by is None:
         for one in overview.running:
-            yield AttentionItem(one.run.task_id, unwatched_words(one), "", EXECUTE)
+            yield AttentionItem(one.run.task_id, unwatched_words(one), _closing_text(one), EXECUTE)
+
+
+def _closing_text(one: LiveRun) -> str:
+    """Say what the next execute does with a run whose process no command follows."""
+    return f"execute {'stops its agent and ' if one.alive else ''}{_CLOSES}"
 
 
 def review_outcome_text(owed: PendingItem) -> str | None:

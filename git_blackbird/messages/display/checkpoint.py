@@ -31,6 +31,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.decision import SPECS, Choice
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.comment import ReviewComment
@@ -41,6 +42,7 @@ from git_blackbird.model.run.summary import MAX_FILES, Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
+GOES_BACK = "the change goes back to its session while it has rounds left (landing.maxRounds)"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
 # The last ones: what was done and what is left comes at the end.
 _MAX_RESULT_LINES = 4
@@ -190,7 +192,8 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
         lines = (StyledLine(f"  {line}", Style.FAINT) for line in output)
         yield Section((StyledLine(f"Check: {verdict}", tone), *lines), _Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
-        yield _line(f"Careful: {clean_line(checkpoint.conflict)}", Style.WARNING)
+        goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
+        yield _line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
 
 
 def _run_command(run: Run) -> str:

@@ -19,6 +19,7 @@ from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.widgets.bars import (
@@ -126,6 +127,14 @@ class MainScreen(Screen[None]):
     def is_decision(self, item: AttentionItem) -> bool:
         return self.view_state is not None and self.view_state.inputs("decide", item.task_id)
 
+    def is_question(self, item: AttentionItem) -> bool:
+        """Whether an agent waits for answers, and can go on with them now."""
+        state = self.view_state
+        task = None if state is None else state.plan.tasks.get(item.task_id)
+        pending = None if state is None or task is None else state.view(task).pending
+        is_asked = pending is not None and pending.kind is PendingKind.ANSWERS
+        return is_asked and state is not None and state.overview.locked_by is None
+
     def on_mount(self) -> None:
         self.plan_tree.focus()
         self.set_interval(_CLOCK_SECONDS, self._show_summary)
@@ -179,7 +188,8 @@ class MainScreen(Screen[None]):
 
     def _show_all(self) -> None:
         item = self.next_required
-        verb = "opens" if item is not None and self.is_decision(item) else "shows"
+        is_opened = item is not None and (self.is_decision(item) or self.is_question(item))
+        verb = "opens" if is_opened else "shows"
         self.query_one("#banner", StatusBar).show_text(banner_text(len(self.required), item, verb))
         self._show_summary()
         self._show_task()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import hold_controller
+from git_blackbird.messages.display.checkpoint import GOES_BACK
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
 from tests.support import commit, write
@@ -59,10 +60,12 @@ def test_what_sessions_left_unresolved_is_named_and_what_becomes_of_each_decisio
     put_plan(repo, leaf("a"), leaf("b"))
     run(repo, "execute", "--stop-after-each", "--no-input")
     write(repo, {"a.txt": "mine\n", "b.txt": "mine\n"})
-    for _ in range(2):
+    for is_resolved in (True, False):
         for task_id in "ab":
+            remark = "" if is_resolved else f"  the conflict in {task_id}.txt is not resolved: {GOES_BACK}\n"
             with hold_controller(open_at(repo), "execute"):
-                assert run(repo, "decide", task_id, "--approve").stdout == f"approved {task_id}\n"
+                said = run(repo, "decide", task_id, "--approve").stdout
+            assert said == f"approved {task_id}\n{remark}"
         ended = run(repo, "execute", "--jobs", "1", "--no-input").stdout
         assert ended.endswith("""decisions are due on a, b
 next step: git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject

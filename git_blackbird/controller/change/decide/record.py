@@ -36,6 +36,7 @@ from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.composing import limited_to, paths_outside, rename_halves
+from git_blackbird.messages.display.checkpoint import GOES_BACK
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
@@ -77,6 +78,7 @@ class DecisionResult:
     edited: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     halves: Mapping[str, str] = field(default_factory=dict)
+    unresolved: str | None = None
     undoes: bool = False
 
     @property
@@ -86,6 +88,7 @@ class DecisionResult:
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
+            *([f"{self.unresolved}: {GOES_BACK}"] if self.unresolved else ()),
             *(
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
                 for path in self.edited
@@ -195,6 +198,7 @@ class _Remarks(NamedTuple):
     edited: tuple[str, ...]
     left_out: tuple[str, ...]
     halves: Mapping[str, str]
+    unresolved: str | None = None
 
 
 def _decided_change(
@@ -216,11 +220,13 @@ def _decided_change(
         edits = place_of(workspace, run).edits() if is_kept else None
     if edits is not None:
         whole = edits.pair
+    unresolved = None
     if decision.state in APPROVALS and whole is not None:
         _require_resolved(workspace, run, whole, decision.only)
+        unresolved = unresolved_text(place_of(workspace, run).conflicts(whole, decision.only))
     edited = () if edits is None else edits.paths
     if not decision.only:
-        return whole, runs, _Remarks(edited, (), {})
+        return whole, runs, _Remarks(edited, (), {}, unresolved)
     if whole is None:
         raise RequestError("the change is not known, so no part of it can be approved")
     part = limited_to(workspace.repo, whole, decision.only)

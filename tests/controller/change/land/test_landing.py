@@ -23,6 +23,7 @@ from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.messages.display.checkpoint import GOES_BACK, render_checkpoint
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
@@ -33,7 +34,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, LandingState, Requester
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import LandingEnded
+from git_blackbird.model.views.events import LandingEnded, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.killing import run_killed
 from tests.controller.support import (
@@ -614,6 +615,11 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     second = person.checkpoints[1]
     assert second.run.own.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
     assert second.preselected is None
+    # The panel says what an approval leads to, and so does the decision.
+    shown = "\n".join(line.text for line in render_checkpoint(second))
+    assert f"{second.conflict}; approved as it is, the change goes back to its session" in shown
+    goes_back = f"{second.conflict}: {GOES_BACK}"
+    assert [event.text for event in person.events if isinstance(event, Notice)].count(goes_back) == 1
 
 
 def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
