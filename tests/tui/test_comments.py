@@ -125,6 +125,27 @@ def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: P
     drive(planned, session, (100, 60))
 
 
+def test_a_comment_at_the_header_is_on_the_file(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", PROMPT))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await write_comment(app, pilot, "split it")
+        await see(app, pilot, "\u2503 you: split it", "* commented")
+        await pilot.press("j")
+        await write_comment(app, pilot, "split it in two")
+        await see(app, pilot, "\u2503 you: split it in two", "1 comment")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        assert app.screen.query_one(TextArea).text == "a.txt: split it in two"
+        await pilot.press("ctrl+s")
+        await see(app, pilot, "changed      a.txt: split it in two")
+
+    drive(planned, session, (100, 40))
+
+
 async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
     before = app.screen
     await pilot.press("3", "enter")

@@ -112,6 +112,8 @@ def render_path(path: str) -> str:
 
 def place_words(comment: ReviewComment) -> str:
     """Return path and lines of a comment, as an agent and a person read them."""
+    if comment.is_on_file:
+        return render_path(comment.path)
     lines = f"{comment.start}" if comment.start == comment.end else f"{comment.start}-{comment.end}"
     when = " (before the change)" if comment.side is Side.OLD else ""
     return f"{render_path(comment.path)}:{lines}{when}"

@@ -13,10 +13,13 @@ _LONGEST_QUOTED = 400
 def comment_on(patch: Patch, first: int, last: int) -> ReviewComment | None:
     """Return an empty comment on lines of one file of a patch; None where no line of a hunk is among them.
 
-    Its lines are numbered as after the change, or as before it where the last one was removed by it.
+    At the header of a file it is on the file as a whole. Lines are numbered as after the change, or as before
+    it where the last one was removed by it.
     """
     first, last = sorted((first, last))
     file = patch.files[patch.file_index(last)]
+    if last < file.body:
+        return ReviewComment(path=file.path, side=Side.NEW, start=0, end=0)
     lines = [line for line in range(max(first, file.body), last + 1) if any(patch.numbers(line))]
     if not lines:
         return None
@@ -33,6 +36,8 @@ def line_of_comment(patch: Patch, comment: ReviewComment) -> int | None:
     file = file_at(patch, comment.path)
     if file is None:
         return None
+    if comment.is_on_file:
+        return file.start
     line = patch.line_of(file, comment.end, is_old=comment.side is Side.OLD)
     if comment.side is Side.NEW:
         return line
@@ -44,7 +49,9 @@ def line_of_comment(patch: Patch, comment: ReviewComment) -> int | None:
 def is_as_quoted(patch: Patch, line: int, comment: ReviewComment) -> bool:
     """Whether the last line of a comment has the text that it had, as far as that is quoted."""
     is_cut = comment.end - comment.start >= _MOST_QUOTED
-    return is_cut or _quotable(patch.lines[line])[1:] == comment.quoted.split("\n")[-1][1:]
+    return (
+        comment.is_on_file or is_cut or _quotable(patch.lines[line])[1:] == comment.quoted.split("\n")[-1][1:]
+    )
 
 
 def _quotable(line: str) -> str:
@@ -58,6 +65,8 @@ def file_at(patch: Patch, path: str) -> FilePatch | None:
 
 def comment_block(comment: ReviewComment) -> str:
     """Return a comment as a part of a change request: its place, the quoted lines, the text."""
+    if comment.is_on_file:
+        return f"{place_words(comment)}: {comment.text.strip()}"
     quoted = [f"> {line}" for line in comment.quoted.split("\n")]
     if comment.end - comment.start >= _MOST_QUOTED:
         quoted.append("> ...")
@@ -89,7 +98,7 @@ def is_taken_up(since: Patch, comment: ReviewComment) -> bool:
     file = file_at(since, comment.path)
     if file is None:
         return False
-    if not file.hunks or file.word == "deleted":
+    if comment.is_on_file or not file.hunks or file.word == "deleted":
         return True
     changed = [line for line in range(file.body, file.end) if since.marks[line] in {ADDED, REMOVED}]
     if comment.side is Side.OLD:
@@ -114,6 +123,8 @@ def moved_along(since: Patch, comment: ReviewComment) -> ReviewComment:
     file = file_at(since, comment.path)
     if file is None or comment.side is Side.OLD:
         return comment
+    if comment.is_on_file:
+        return comment.model_copy(update={"path": file.path})
     start, end = (_number_after(since, file, number) for number in (comment.start, comment.end))
     return comment.model_copy(update={"path": file.path, "start": start, "end": end})
 

@@ -13,7 +13,7 @@ class Side(StrEnum):
 
 
 class ReviewComment(Record):
-    """A comment on the lines ``start`` to ``end`` of a file.
+    """A comment on the lines ``start`` to ``end`` of a file; both are 0 for one on the file as a whole.
 
     ``quoted`` has these lines as the patch has them, each with its mark; a long range is cut.
     """
@@ -29,6 +29,11 @@ class ReviewComment(Record):
     def place(self) -> tuple[str, Side, int, int]:
         """Where it stands: there is one comment at a place."""
         return self.path, self.side, self.start, self.end
+
+    @property
+    def is_on_file(self) -> bool:
+        """Whether it is about the file as a whole."""
+        return self.end == 0
 
     def overlaps(self, other: "ReviewComment") -> bool:
         """Whether both are about one line."""

@@ -33,7 +33,8 @@ class CommentScreen(Modal[None]):
 
     def compose_body(self) -> ComposeResult:
         lines = self._comment.quoted.split("\n")[:_SHOWN_LINES]
-        yield Static("\n".join(map(escape_controls, lines)), classes="quoted", markup=False)
+        if not self._comment.is_on_file:
+            yield Static("\n".join(map(escape_controls, lines)), classes="quoted", markup=False)
         yield MentionEditor(self._path_lister, self._comment.text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:

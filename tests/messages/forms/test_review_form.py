@@ -72,11 +72,21 @@ def test_what_is_not_understood_is_named_with_what_was() -> None:
     with pytest.raises(ReviewFormError, match="is no line of the diff here, nor a comment") as caught:
         parse_review_form(form, PATCH)
     assert [comment.text for comment in caught.value.understood.comments][1:] == ["hostile"]
-    above = render_review_form("", PATCH, ()).replace("index 1..2", "> here?\nindex 1..2", 1)
-    with pytest.raises(ReviewFormError, match="line 9: a comment stands below a line that is none of a file"):
+    above = render_review_form("", PATCH, ()).replace(" one\n", "> here?\n one\n", 1)
+    with pytest.raises(
+        ReviewFormError, match="line 13: a comment stands below a line that is none of a file"
+    ):
         parse_review_form(above, PATCH)
     assert parse_review_form(render_review_form("", PATCH, ()), PATCH).is_empty
     assert parse_review_form("All I want", PATCH).text == "All I want"
+
+
+def test_a_comment_below_the_header_is_on_the_file() -> None:
+    form = render_review_form("", PATCH, ()).replace("index 1..2", "> split it\nindex 1..2", 1)
+    read = parse_review_form(form, PATCH)
+    assert told(read.comments) == [("a.py", Side.NEW, 0, 0, "", "split it")]
+    again = parse_review_form(render_review_form("", PATCH, read.comments), PATCH, read.comments)
+    assert told(again.comments) == told(read.comments)
 
 
 def comment(first: int, last: int, text: str) -> ReviewComment:
@@ -96,7 +106,17 @@ def test_a_request_has_each_comment_once() -> None:
     assert request_with(text, (two,), (block,)) == both.replace(f"{block}\n\n", "")
     assert request_with("Please: (edited)", (one,), (block,)) == "Please: (edited)"
     assert sent_comments((one, two), text) == (one,)
-    assert comment_on(PATCH, 0, 3) is None
+    assert comment_on(PATCH, 4, 4) is None
+
+
+def test_a_comment_on_a_file_follows_it() -> None:
+    whole = comment(0, 0, "split it")
+    assert request_with("", (whole,), ()) == "a.py: split it"
+    assert line_of_comment(PATCH, whole) == 0
+    assert is_taken_up(PATCH, whole)
+    assert not is_taken_up(Patch(""), whole)
+    renamed = Patch("diff --git a/a.py b/c.py\nsimilarity index 100%\nrename from a.py\nrename to c.py\n")
+    assert moved_along(renamed, whole).place == ("c.py", Side.NEW, 0, 0)
 
 
 REMOVED = Patch(
