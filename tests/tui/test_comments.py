@@ -146,6 +146,32 @@ def test_a_comment_at_the_header_is_on_the_file(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+def test_a_finding_is_taken_over_as_a_comment_and_edited(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true", reviews__mode="parallel")
+    configure(planned, reviews__maxIterations="1")
+    wanted = "spec-wants a.txt 4 | critical | a.txt has no 4"
+    put_plan(planned, leaf("alpha", f"{PROMPT}\n{wanted}"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await at_diff(app, pilot)
+        await see(app, pilot, "spec reviewer, critical: a.txt has no 4")
+        await pilot.press("t")
+        await see(app, pilot, "no finding on a file of this diff here; } goes to the next")
+        await pilot.press("right_curly_bracket")
+        await see(app, pilot, "commented line 1 of 1; t makes the finding your comment")
+        await pilot.press("t")
+        await see(app, pilot, "\u2503 you: a.txt has no 4", "it is your comment now; c edits it")
+        await pilot.press("t")
+        await see(app, pilot, "your comment here has it already")
+        await write_comment(app, pilot, "a.txt needs 4")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        assert app.screen.query_one(TextArea).text.endswith("\na.txt needs 4")
+
+    drive(planned, session, (100, 40))
+
+
 async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
     before = app.screen
     await pilot.press("3", "enter")

@@ -99,6 +99,9 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         screen = CommentScreen(event.pane, event.comment, self._path_lister)
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
+    def on_diff_pane_comments_changed(self) -> None:
+        self._show_comments()
+
     def _show_comments(self) -> None:
         """Show which files have comments, and list those that are not sent."""
         unsent, since = self._comments.items, self.checkpoint.since_request

@@ -1,12 +1,14 @@
 """Notes under the lines of a diff: comments of the person, and findings of reviewers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
 
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.patch.comments import file_at, is_as_quoted, line_of_comment
+from git_blackbird.messages.patch.layout import Row, RowKind
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.comment import ReviewComment, Side
@@ -20,11 +22,15 @@ _FEWEST_COLUMNS = 10
 
 
 class Note(NamedTuple):
-    """A text under a line of a patch; ``comment`` is that of the person, None for one of a reviewer."""
+    """A text under a line of a patch; ``comment`` is that of the person, None for one of a reviewer.
+
+    ``advice`` is a finding in the words of a comment; "" where it is about no file of the patch.
+    """
 
     line: int
     text: str
     comment: ReviewComment | None = None
+    advice: str = ""
 
     @property
     def tone(self) -> str:
@@ -59,10 +65,12 @@ def finding_notes(patch: Patch, merged: MergedReview | None) -> Iterator[Note]:
         file = None if issue.file is None else file_at(patch, issue.file)
         line = None if file is None or issue.line is None else patch.line_of(file, issue.line)
         if line is not None:
-            yield Note(line, _words(issue))
+            yield Note(line, _words(issue), advice=_advice(issue))
         else:
             head = (file or patch.files[0]).start
-            yield Note(head, f"{_place(issue, is_here=file is not None)}{_words(issue)}")
+            number = "" if issue.line is None else f"line {issue.line}: "
+            advice = "" if file is None else f"{number}{_advice(issue)}"
+            yield Note(head, f"{_place(issue, is_here=file is not None)}{_words(issue)}", advice=advice)
 
 
 def _place(issue: Finding | MinorIssue, *, is_here: bool) -> str:
@@ -75,20 +83,35 @@ def _place(issue: Finding | MinorIssue, *, is_here: bool) -> str:
 
 def _words(issue: Finding | MinorIssue) -> str:
     if isinstance(issue, MinorIssue):
-        return f"reviewer, minor: {issue.description}"
-    fix = f"\nfix: {issue.fix}" if issue.fix else ""
-    return f"{issue.source} reviewer, {issue.severity}: {issue.description}{fix}"
+        return f"reviewer, minor: {_advice(issue)}"
+    return f"{issue.source} reviewer, {issue.severity}: {_advice(issue)}"
+
+
+def _advice(issue: Finding | MinorIssue) -> str:
+    """Return what a finding says and how to fix it."""
+    fix = None if isinstance(issue, MinorIssue) else issue.fix
+    return strip_controls(f"{issue.description}\nfix: {fix}" if fix else issue.description)
+
+
+def notes_at(notes: Iterable[Note], row: Row, columns: int) -> Sequence[Note]:
+    """Return the note that a row is a part of, or all notes under its line."""
+    under = [note for note in notes if note.line == row.line]
+    if row.kind is not RowKind.NOTE:
+        return under
+    ends = accumulate(len(_rows(note, columns)) for note in under)
+    return [next(note for note, end in zip(under, ends, strict=True) if row.part < end)]
 
 
 def note_rows(notes: Sequence[Note], columns: int) -> Mapping[int, Sequence[NoteRow]]:
     """Return the rows under each line that has notes, wrapped."""
     rows: dict[int, list[NoteRow]] = {}
     for note in notes:
-        rows.setdefault(note.line, []).extend(_rows(note, max(_FEWEST_COLUMNS, columns)))
+        rows.setdefault(note.line, []).extend(_rows(note, columns))
     return rows
 
 
 def _rows(note: Note, columns: int) -> Sequence[NoteRow]:
+    columns = max(_FEWEST_COLUMNS, columns)
     lines = strip_controls(note.text[:_LONGEST]).splitlines()
     parts = [
         part

@@ -32,6 +32,7 @@ from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 _SEARCH_KEYS = "enter searches, esc ends the search"
 _MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc ends the search"
+_NO_LINE = "there is no line of a file to comment here"
 _CHANGED_SINCE = "none here: the lines you commented before were changed"
 _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
@@ -79,6 +80,9 @@ class DiffPane(Vertical):
             super().__init__()
             self.pane = pane
             self.comment = comment
+
+    class CommentsChanged(Message):
+        """A finding was made a comment."""
 
     def __init__(self, *, id: str, options: DiffOptions | None = None) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
@@ -187,17 +191,35 @@ class DiffPane(Vertical):
 
     def on_diff_view_comment_wanted(self, event: DiffView.CommentWanted) -> None:
         """Ask the screen for the text of a comment."""
-        wanted = comment_on(self._view.patch, event.first, event.last)
-        if wanted is None or self._comments is None:
-            self._show_remark("there is no line of a file to comment here")
+        comment = self._comment_at(event.first, event.last)
+        if comment is None:
+            self._show_remark(_NO_LINE)
+        else:
+            self.post_message(self.CommentWanted(self, comment))
+
+    def on_diff_view_findings_taken(self, event: DiffView.FindingsTaken) -> None:
+        """Add findings to the comment at their place."""
+        comment = self._comment_at(event.line, event.line)
+        new = [] if comment is None else [text for text in event.advice if text not in comment.text]
+        if comment is None or not new:
+            self._show_remark("your comment here has it already" if comment else _NO_LINE)
             return
+        text = "\n".join(filter(None, (comment.text, *new)))
+        self.keep_comment(comment.model_copy(update={"text": text}))
+        self._show_remark("it is your comment now; c edits it")
+        self.post_message(self.CommentsChanged())
+
+    def _comment_at(self, first: int, last: int) -> ReviewComment | None:
+        """Return the comment on these lines, an empty one if there is none; None where none can be."""
+        wanted = comment_on(self._view.patch, first, last)
+        if wanted is None or self._comments is None:
+            return None
         places = [wanted.place]
-        if event.first == event.last:
+        if first == last:
             # The comment that stands under the line is meant, also if it is about more lines.
-            notes = (note for note in self._view.notes if note.line == event.last)
+            notes = (note for note in self._view.notes if note.line == last)
             places += [note.comment.place for note in notes if note.comment is not None]
-        kept = next((comment for comment in self._comments.items if comment.place in places), wanted)
-        self.post_message(self.CommentWanted(self, kept))
+        return next((comment for comment in self._comments.items if comment.place in places), wanted)
 
     def go_to_file(self, path: str) -> bool:
         """Move the cursor to the header of a file; return whether it is in the diff."""

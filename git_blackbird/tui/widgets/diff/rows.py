@@ -17,7 +17,7 @@ from git_blackbird.messages.patch.layout import Layout, Row, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.tui.widgets.diff.colors import SYNTAX, SyntaxColors
-from git_blackbird.tui.widgets.diff.notes import Note, note_rows
+from git_blackbird.tui.widgets.diff.notes import Note, note_rows, notes_at
 from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
 
 LEAST_SPLIT_COLUMNS = 140
@@ -129,10 +129,19 @@ class DiffRows(ScrollView, can_focus=True):
         self.repaint()
 
     def _new_layout(self) -> Layout:
-        rows = note_rows(self.notes, self.frame.width - NOTE_COLUMNS)
+        rows = note_rows(self.notes, self._note_columns)
         self._painter.notes = rows
         heights = {line: len(texts) for line, texts in rows.items()}
         return Layout(self.patch, self.folded, heights, self._side_by_side if self.is_split else None)
+
+    @property
+    def _note_columns(self) -> int:
+        return self.frame.width - NOTE_COLUMNS
+
+    @property
+    def notes_here(self) -> Sequence[Note]:
+        """The note under the cursor, or all notes under its line."""
+        return () if self.row is None else notes_at(self.notes, self.row, self._note_columns)
 
     def repaint(self) -> None:
         """Paint all rows again: how they are shown has changed."""

@@ -1,6 +1,7 @@
 """The keys of a diff: movement by lines, hunks and files, folding, and how lines are shown."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -15,6 +16,7 @@ from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 _SHIFT_COLUMNS = 8
 _PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
 _IN_NAMES = "in file names"
+_NO_FINDING = "no finding on a file of this diff here; } goes to the next"
 NO_NOTES = "no comments and no findings here"
 
 
@@ -42,6 +44,7 @@ class DiffView(DiffRows):
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
         Binding("c", "comment", "Comment the line or the range", show=False),
+        Binding("t", "take", "Make the reviewer's finding a comment of yours", show=False),
         Binding("right_curly_bracket", "note(1)", "Next comment or finding", show=False),
         Binding("left_curly_bracket", "note(-1)", "Comment or finding before", show=False),
         Binding("enter,f3", "match(1)", "Next match", show=False),
@@ -65,6 +68,14 @@ class DiffView(DiffRows):
             self.first = first
             self.last = last
 
+    class FindingsTaken(Message):
+        """These findings under a line of the patch are to be a comment on it."""
+
+        def __init__(self, line: int, advice: Sequence[str]) -> None:
+            super().__init__()
+            self.line = line
+            self.advice = advice
+
     matches: tuple[int, ...] = ()
     accepts_comments = False
     no_notes = NO_NOTES
@@ -75,7 +86,7 @@ class DiffView(DiffRows):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Enter to others unless a search is on."""
         del parameters
-        if action in {"range", "extend", "comment"}:
+        if action in {"range", "extend", "comment", "take"}:
             return self.accepts_comments
         if action == "fold_here":
             return not self.needle and self.row is not None and self.row.kind is RowKind.FILE
@@ -114,6 +125,15 @@ class DiffView(DiffRows):
         self.mark = None
         self.post_message(self.CommentWanted(first, row.line))
         self._range_changed()
+
+    def action_take(self) -> None:
+        """Ask for a comment with the words of the finding under the cursor, or of all under the line."""
+        row = self.row
+        advice = [note.advice for note in self.notes_here if note.advice]
+        if row is None or not advice:
+            self._remark(_NO_FINDING)
+        else:
+            self.post_message(self.FindingsTaken(row.line, advice))
 
     @property
     def copied_text(self) -> str:
@@ -278,7 +298,9 @@ class DiffView(DiffRows):
             return
         line = further[0 if direction > 0 else -1]
         self._go_to_with_context(line)
-        self._remark(f"commented line {lines.index(line) + 1} of {len(lines)}")
+        can_take = self.accepts_comments and any(note.advice for note in self.notes_here)
+        hint = "; t makes the finding your comment" if can_take else ""
+        self._remark(f"commented line {lines.index(line) + 1} of {len(lines)}{hint}")
 
     def on_click(self, event: events.Click) -> None:
         row = self.row_at(event.y)
