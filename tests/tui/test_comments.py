@@ -16,6 +16,7 @@ from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.records import fact
+from tests.support import commit
 from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
@@ -170,6 +171,35 @@ def test_a_finding_is_taken_over_as_a_comment_and_edited(planned: Path) -> None:
         assert app.screen.query_one(TextArea).text.endswith("\na.txt needs 4")
 
     drive(planned, session, (100, 40))
+
+
+def test_a_comment_on_added_context_is_shown_at_the_file_without_it(planned: Path) -> None:
+    lines = "\n".join(f"line {number}" for number in range(40))
+    commit(planned, {"a.txt": f"{lines}\n"})
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", "write a.txt here\\n" + lines.replace("\n", "\\n")))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("v")
+        await see(app, pilot, "line 0")
+        await pilot.press("r", "r", "r")
+        await see(app, pilot, "the whole file", "line 30")
+        await pilot.press(*["j"] * 30)
+        await write_comment(app, pilot, "far away")
+        await see(app, pilot, "\u2503 you: far away")
+        await pilot.press("R", "R", "R")
+        await see(app, pilot, "you (line 29, not in this diff): far away", "3 lines of context")
+        await pilot.press("g")
+        await write_comment(app, pilot, "too long")
+        await see(app, pilot, "you: too long", "far away")
+        await pilot.press("j")
+        await write_comment(app, pilot, "farther")
+        await see(app, pilot, "(line 29, not in this diff): farther", "you: too long")
+
+    drive(planned, session, (100, 50))
 
 
 async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:

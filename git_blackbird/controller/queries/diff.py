@@ -15,11 +15,12 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change, contributions, contributions_since
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.extent import WHOLE, Extent
 
 
-def full_diff(workspace: Workspace, pair: Trees) -> str:
+def full_diff(workspace: Workspace, pair: Trees, extent: Extent = WHOLE) -> str:
     """Return the whole diff of a change as text. Raises UnusableError when its trees are gone."""
-    return diff_text(workspace.repo, pair).decode(errors="replace")
+    return diff_text(workspace.repo, pair, extent).decode(errors="replace")
 
 
 def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:

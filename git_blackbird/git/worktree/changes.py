@@ -18,6 +18,7 @@ from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.extent import WHOLE, Extent
 
 _SKEW_NANOSECONDS = 2_000_000_000
 
@@ -150,9 +151,10 @@ def _is_answer(completed: Completed, answer: str) -> bool:
     return completed.code == 0 and completed.answer() == answer
 
 
-def diff_text(repo: Repository, pair: Trees) -> bytes:
+def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
-    return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).whole(b"\n")
+    paths = [f":(literal){path}" for path in extent.paths]
+    return repo.git(*PATCH, "-M", f"-U{extent.context}", *revisions(*pair), *operands(*paths)).whole(b"\n")
 
 
 _NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")

@@ -1,9 +1,9 @@
 """An index of git's patch: where its files and hunks begin. Lines are looked at when they are shown."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from git_blackbird.messages.patch.headers import parse_header
@@ -138,12 +138,22 @@ class Patch:
             first = hunk.old if is_old else hunk.new
             if not first <= number <= first + hunk.end - hunk.start:
                 continue
-            left_out, count = (ADDED if is_old else REMOVED), first - 1
-            for line in range(hunk.start + 1, hunk.end):
-                count += self.marks[line] not in {left_out, NO_NEWLINE}
-                if count == number and self.marks[line] not in {left_out, NO_NEWLINE}:
-                    return line
+            lines = range(hunk.start + 1, hunk.end)
+            count = partial(self._count, hunk.start + 1, ADDED if is_old else REMOVED)
+            index = bisect_left(lines, number - first + 1, key=count)
+            if index < len(lines):
+                return lines[index]
         return None
+
+    def _count(self, start: int, left_out: str, line: int) -> int:
+        """Count the lines from ``start`` to a line that are in the file on one side."""
+        marks, end = self.marks, line + 1
+        return end - start - marks.count(left_out, start, end) - marks.count(NO_NEWLINE, start, end)
+
+    def with_file(self, file: FilePatch, text: str) -> "Patch":
+        """Return a patch in which another one stands in place of a file of this."""
+        before, after = self.lines[: file.start], self.lines[file.end :]
+        return Patch("\n".join([*before, *text.removesuffix("\n").split("\n"), *after]))
 
     @cached_property
     def largest_number(self) -> int:

@@ -39,13 +39,20 @@ class Note(NamedTuple):
 
 
 def comment_notes(patch: Patch, comments: Iterable[ReviewComment]) -> Iterator[Note]:
-    """Yield the comments on lines that the patch has."""
+    """Yield the comments on files of the patch, those on lines that it does not have at their heads."""
     for comment in comments:
-        line = line_of_comment(patch, comment)
-        if line is not None:
-            when = " before the change" if comment.side is Side.OLD else ""
-            lines = "" if comment.start == comment.end else f" (lines {comment.start}-{comment.end}{when})"
-            yield Note(line, f"you{lines}: {comment.text.strip()}", comment)
+        file, line = file_at(patch, comment.path), line_of_comment(patch, comment)
+        if file is not None:
+            is_short = line is not None and comment.start == comment.end
+            where = "" if is_short else f" ({_lines(comment)}{', not in this diff' if line is None else ''})"
+            text = f"you{where}: {comment.text.strip()}"
+            yield Note(file.start if line is None else line, text, comment)
+
+
+def _lines(comment: ReviewComment) -> str:
+    when = " before the change" if comment.side is Side.OLD else ""
+    is_one = comment.start == comment.end
+    return f"line {comment.start}{when}" if is_one else f"lines {comment.start}-{comment.end}{when}"
 
 
 def earlier_notes(patch: Patch, outcomes: Iterable[CommentOutcome]) -> Iterator[Note]:

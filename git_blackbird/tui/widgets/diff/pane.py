@@ -1,6 +1,6 @@
 """A diff with its search and remarks on its keys; every diff is shown by it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -14,12 +14,10 @@ from textual.worker import get_current_worker
 
 from git_blackbird.controller.core.drafts import CommentDraft
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.diff import full_diff
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.summary import Trees
@@ -27,6 +25,7 @@ from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
+from git_blackbird.tui.widgets.diff.source import DiffSource
 from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
@@ -34,6 +33,7 @@ _SEARCH_KEYS = "enter searches, esc ends the search"
 _MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc ends the search"
 _NO_LINE = "there is no line of a file to comment here"
 _CHANGED_SINCE = "none here: the lines you commented before were changed"
+_NO_MORE, _NO_LESS = "this is the whole file; R shows less", "there is no less; r shows more"
 _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
 
@@ -90,7 +90,7 @@ class DiffPane(Vertical):
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
         self._view = DiffView(options)
-        self._pair: Trees | None = None
+        self._source: DiffSource | None = None
         self._file: FilePatch | None = None
         self._caption = PLAIN
         self._is_read = False
@@ -133,20 +133,25 @@ class DiffPane(Vertical):
         """Show the diff of a pair of trees, unless it is shown already."""
         self._caption = caption
         self._view.no_notes = self._no_notes
-        if pair == self._pair:
+        if self._source is not None and pair == self._source.pair:
             self._show_caption()
         else:
-            self.show_text("reading...", pair)
-            self._read(workspace, pair)
+            self.show_text("reading...")
+            self._source = DiffSource(workspace, pair)
+            self._read(self._source.read, self._show_patch)
 
     def show(self, text: str) -> None:
         """Show a patch as git prints it."""
-        self._pair, self._caption = None, PLAIN
+        self._source, self._caption = None, PLAIN
         self._show_patch(Patch(text))
 
-    def show_text(self, text: str, pair: Trees | None = None) -> None:
+    def show_text(self, text: str) -> None:
         """Show no diff, and why."""
-        self._pair, self._is_read = pair, False
+        self._source = None
+        self._show_nothing(text)
+
+    def _show_nothing(self, text: str) -> None:
+        self._is_read = False
         self._view.show(Patch(""))
         self._show_remark("")
         self._show_above(text)
@@ -214,11 +219,9 @@ class DiffPane(Vertical):
         wanted = comment_on(self._view.patch, first, last)
         if wanted is None or self._comments is None:
             return None
-        places = [wanted.place]
-        if first == last:
-            # The comment that stands under the line is meant, also if it is about more lines.
-            notes = (note for note in self._view.notes if note.line == last)
-            places += [note.comment.place for note in notes if note.comment is not None]
+        # The comment that stands under the line is meant, also if it is about more lines.
+        under = self._view.comments_at(last) if first == last else ()
+        places = [comment.place for comment in (*under, wanted)]
         return next((comment for comment in self._comments.items if comment.place in places), wanted)
 
     def go_to_file(self, path: str) -> bool:
@@ -226,18 +229,32 @@ class DiffPane(Vertical):
         return self._view.go_to_file(path)
 
     @work(thread=True, exclusive=True, group="diff")
-    def _read(self, workspace: Workspace, pair: Trees) -> None:
+    def _read(self, read: Callable[[], Patch], show: Callable[[Patch], None]) -> None:
         worker = get_current_worker()
         try:
-            with gc_paused():
-                patch = Patch(full_diff(workspace, pair))
+            shown = partial(show, read())
         except BlackbirdError as error:
-            text = f"no diff can be shown: {clean_line(error.message)}"
-            show = partial(self.show_text, text)
-        else:
-            show = partial(self._show_patch, patch)
+            shown = partial(self._show_nothing, f"no diff can be shown: {clean_line(error.message)}")
         if not worker.is_cancelled:
-            self.app.call_from_thread(show)
+            self.app.call_from_thread(shown)
+
+    def on_diff_view_context_wanted(self, event: DiffView.ContextWanted) -> None:
+        """Read the file under the cursor with more context or less."""
+        source, file = self._source, self.file
+        if source is None or file is None or not file.hunks or not self._is_read:
+            self._show_remark("no more of it can be read")
+        elif not source.change_context(file, event.direction):
+            self._show_remark(_NO_MORE if event.direction > 0 else _NO_LESS)
+        else:
+            words = source.context_words(file)
+            read = partial(source.read_file, self._view.patch, file)
+            self._read(read, partial(self._replace_patch, words))
+
+    def _replace_patch(self, remark: str, patch: Patch) -> None:
+        self._view.search("")
+        self._view.replace(patch)
+        self._show_notes()
+        self._show_remark(remark)
 
     def _show_patch(self, patch: Patch) -> None:
         self._view.search("")

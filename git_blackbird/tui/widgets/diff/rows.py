@@ -16,6 +16,7 @@ from textual.strip import Strip
 from git_blackbird.messages.patch.layout import Layout, Row, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.tui.widgets.diff.colors import SYNTAX, SyntaxColors
 from git_blackbird.tui.widgets.diff.notes import Note, note_rows, notes_at
 from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
@@ -88,6 +89,20 @@ class DiffRows(ScrollView, can_focus=True):
         self.scroll_to_row(0)
         self.post_message(self.Moved())
 
+    def replace(self, patch: Patch) -> None:
+        """Show another patch of the same change, with the cursor on the same line in the same place."""
+        row, old, place = self.row, self.patch, self.cursor - self.top
+        folded = {old.files[index].path for index in self.folded}
+        self._set_patch(patch)
+        self.folded = frozenset(index for index, file in enumerate(patch.files) if file.path in folded)
+        self.cursor = 0
+        self.lay_out()
+        if row is not None:
+            self.go_to(_same_line(old, row, patch))
+            self.scroll_to_row(self.cursor - place)
+            self.keep_in_view()
+        self.post_message(self.Moved())
+
     @property
     def row(self) -> Row | None:
         """The row under the cursor."""
@@ -142,6 +157,15 @@ class DiffRows(ScrollView, can_focus=True):
     def notes_here(self) -> Sequence[Note]:
         """The note under the cursor, or all notes under its line."""
         return () if self.row is None else notes_at(self.notes, self.row, self._note_columns)
+
+    def comments_at(self, line: int) -> Sequence[ReviewComment]:
+        """Return the comment under the cursor, or all under a line of a hunk."""
+        here = [note.comment for note in self.notes_here if note.comment is not None]
+        is_note = self.row is not None and self.row.kind is RowKind.NOTE
+        if (here and is_note) or self.patch.hunk_at(line) is None:
+            # At the head of a file are those on lines that are not shown.
+            return here if is_note else ()
+        return [note.comment for note in self.notes if note.line == line and note.comment is not None]
 
     def repaint(self) -> None:
         """Paint all rows again: how they are shown has changed."""
@@ -340,6 +364,20 @@ class DiffRows(ScrollView, can_focus=True):
     def _show_colors(self) -> None:
         self._is_coloring = False
         self.repaint()
+
+
+def _same_line(old: Patch, row: Row, new: Patch) -> int:
+    """Return the line of another patch of a change for a row; the head of its file if there is none."""
+    path = old.files[row.file].path
+    file = next((file for file in new.files if file.path == path), None)
+    if file is None:
+        return 0
+    # The head of a hunk stands for its first line.
+    numbers = old.numbers(row.line + (old.marks[row.line] == "@"))
+    is_old = numbers.new is None
+    number = numbers.old if is_old else numbers.new
+    line = None if number is None else new.line_of(file, number, is_old=is_old)
+    return file.start if line is None else line
 
 
 def _marked(strip: Strip, style: Style) -> Strip:

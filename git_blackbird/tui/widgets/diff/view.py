@@ -40,6 +40,8 @@ class DiffView(DiffRows):
         Binding("Z", "fold_all", "Fold all files", show=False),
         Binding("w", "wrap", "Wrap lines", show=False),
         Binding("s", "split", "Side by side", show=False),
+        Binding("r", "context(1)", "More context, up to the whole file", show=False),
+        Binding("R", "context(-1)", "Less context", show=False),
         Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
@@ -59,6 +61,13 @@ class DiffView(DiffRows):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
+
+    class ContextWanted(Message):
+        """The file under the cursor is to be shown with more context, or with less for -1."""
+
+        def __init__(self, direction: int) -> None:
+            super().__init__()
+            self.direction = direction
 
     class CommentWanted(Message):
         """The lines from ``first`` to ``last`` of the patch are to be commented."""
@@ -212,6 +221,9 @@ class DiffView(DiffRows):
         """Fold all files, or unfold all where one is folded."""
         self.folded = frozenset() if self.folded else frozenset(range(len(self.patch.files)))
         self.lay_out()
+
+    def action_context(self, direction: int) -> None:
+        self.post_message(self.ContextWanted(direction))
 
     def action_wrap(self) -> None:
         self.options.is_wrapped = not self.is_wrapped

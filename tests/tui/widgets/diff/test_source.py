@@ -1,0 +1,82 @@
+"""A diff that is read again: with more context, or without white space."""
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from git_blackbird.model.run.summary import Trees
+from tests.controller.support import open_at
+from tests.support import commit, git
+from tests.tui.driver import PATIENCE_SECONDS
+from tests.tui.widgets.diff.test_pane import Shown, press, under_cursor, watch
+
+Session = Callable[[Shown, Pilot[None]], Awaitable[None]]
+NUMBERS = [f"line {number}" for number in range(1, 101)]
+
+
+def change_of(repo: Path, before: dict[str, str], after: dict[str, str]) -> Trees:
+    """Commit files twice; return the trees."""
+    trees = []
+    for files in (before, after):
+        commit(repo, files)
+        trees.append(git(repo, "rev-parse", "HEAD^{tree}"))
+    return Trees(*trees)
+
+
+def watch_change(repo: Path, pair: Trees, session: Session, size: tuple[int, int] = (60, 24)) -> None:
+    async def shown(app: Shown, pilot: Pilot[None]) -> None:
+        app.pane.read(open_at(repo), pair)
+        await wait(app, pilot, lambda: bool(app.pane.shown))
+        await session(app, pilot)
+
+    watch("", shown, size)
+
+
+async def wait(app: Shown, pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "\n".join(app.lines)
+        await pilot.pause(0.02)
+
+
+async def see(app: Shown, pilot: Pilot[None], *texts: str) -> None:
+    await wait(app, pilot, lambda: all(any(text in line for line in app.lines) for text in texts))
+
+
+def test_context_grows_around_the_cursor_up_to_the_whole_file_and_back(repo: Path) -> None:
+    changed = [*NUMBERS[:49], "here", *NUMBERS[50:]]
+    before = {"a.txt": "\n".join(NUMBERS), "b.txt": "\n".join(NUMBERS)}
+    pair = change_of(repo, before, dict.fromkeys(before, "\n".join(changed)))
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        await press(app, pilot, *["j"] * 6)
+        assert under_cursor(app).split() == [">", "50", "+", "here"]
+        await press(app, pilot, "r")
+        await see(app, pilot, "10 lines of context", "line 46", "line 60")
+        # The cursor is on the same line in the same place; the other file is as it was.
+        assert app.lines[6].split() == [">", "50", "+", "here"]
+        assert [hunk.old for file in app.pane.shown for hunk in file.hunks] == [40, 47]
+        await press(app, pilot, "r", "r")
+        await see(app, pilot, "the whole file")
+        await press(app, pilot, "r")
+        await see(app, pilot, "this is the whole file; R shows less")
+        await press(app, pilot, "g", "j", "j")
+        assert under_cursor(app).split() == [">", "1", "line", "1"]
+        # A line that is no longer shown leaves the cursor at its file.
+        await press(app, pilot, "R", "R", "R")
+        await see(app, pilot, "3 lines of context", "@@ -47,7 +47,7 @@")
+        assert under_cursor(app).startswith(">▾ a.txt")
+        await press(app, pilot, "R")
+        await see(app, pilot, "there is no less; r shows more")
+
+    watch_change(repo, pair, session)
+
+
+def test_a_diff_that_is_a_text_has_no_more_context() -> None:
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        await press(app, pilot, "r")
+        assert app.lines[-1] == " no more of it can be read"
+
+    watch("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", session, (60, 12))
