@@ -377,6 +377,23 @@ def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planne
     assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "c.txt"]
 
 
+def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write src/deep/name.py \tpass\nwrite a.txt one\nwrite b.txt two"))
+    configure(planned, execution__commit="approved")
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 3 read", "  A b.txt ")
+        await pilot.press("v", "W")
+        await see(app, pilot, "0 of 2 read", "white space is ignored (W): 1 file and 2 lines are hidden")
+        await pilot.press("o", "2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session, (120, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["b.txt", "src/deep/name.py"]
+
+
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 

@@ -154,7 +154,8 @@ def _is_answer(completed: Completed, answer: str) -> bool:
 def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
     paths = [f":(literal){path}" for path in extent.paths]
-    return repo.git(*PATCH, "-M", f"-U{extent.context}", *revisions(*pair), *operands(*paths)).whole(b"\n")
+    options = ["-M", f"-U{extent.context}", *["--ignore-all-space"] * extent.ignores_space]
+    return repo.git(*PATCH, *options, *revisions(*pair), *operands(*paths)).whole(b"\n")
 
 
 _NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")

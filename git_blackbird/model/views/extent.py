@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 
 class Extent(NamedTuple):
-    """Lines of context, and only these paths if there are any."""
+    """Lines of context, whether white space counts, and only these paths if there are any."""
 
     context: int = 3
+    ignores_space: bool = False
     paths: tuple[str, ...] = ()
 
 

@@ -180,8 +180,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
     def on_diff_pane_file_changed(self) -> None:
         """Show the files of a diff that was read, and follow its cursor."""
         self._files.show(self._diff.shown)
-        if self._diff.shown and self._viewed == self.checkpoint.pair:
-            self._change = self._diff.shown
+        if self._diff.whole and self._viewed == self.checkpoint.pair:
+            self._change = self._diff.whole
         if self._is_diff_shown:
             self._files.follow(self._diff.file)
         self._name_file()

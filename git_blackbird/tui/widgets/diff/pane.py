@@ -34,6 +34,7 @@ _MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc
 _NO_LINE = "there is no line of a file to comment here"
 _CHANGED_SINCE = "none here: the lines you commented before were changed"
 _NO_MORE, _NO_LESS = "this is the whole file; R shows less", "there is no less; r shows more"
+_ONCE = "no more of it can be read"
 _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
 
@@ -112,6 +113,11 @@ class DiffPane(Vertical):
     def shown(self) -> tuple[FilePatch, ...]:
         """The files of the diff, in its order."""
         return self._view.patch.files
+
+    @property
+    def whole(self) -> tuple[FilePatch, ...]:
+        """The files of the diff, also those that are hidden."""
+        return self.shown if self._source is None else self._source.files
 
     @property
     def file(self) -> FilePatch | None:
@@ -242,7 +248,7 @@ class DiffPane(Vertical):
         """Read the file under the cursor with more context or less."""
         source, file = self._source, self.file
         if source is None or file is None or not file.hunks or not self._is_read:
-            self._show_remark("no more of it can be read")
+            self._show_remark(_ONCE)
         elif not source.change_context(file, event.direction):
             self._show_remark(_NO_MORE if event.direction > 0 else _NO_LESS)
         else:
@@ -250,11 +256,20 @@ class DiffPane(Vertical):
             read = partial(source.read_file, self._view.patch, file)
             self._read(read, partial(self._replace_patch, words))
 
+    def on_diff_view_space_toggled(self) -> None:
+        """Read the diff without white space, or with it."""
+        if self._source is None or not self._is_read:
+            self._show_remark(_ONCE)
+        else:
+            self._source.toggle_space()
+            self._read(self._source.read, partial(self._replace_patch, ""))
+
     def _replace_patch(self, remark: str, patch: Patch) -> None:
         self._view.search("")
         self._view.replace(patch)
         self._show_notes()
         self._show_remark(remark)
+        self._show_caption()
 
     def _show_patch(self, patch: Patch) -> None:
         self._view.search("")
@@ -266,7 +281,9 @@ class DiffPane(Vertical):
 
     def _show_caption(self) -> None:
         if self._is_read:
-            self._show_above(self._caption.text if self.shown else self._caption.nothing)
+            hidden = "" if self._source is None else self._source.hidden_words(self.shown)
+            text = self._caption.text if self.shown or hidden else self._caption.nothing
+            self._show_above(", ".join(filter(None, (text, hidden))))
 
     def _show_above(self, text: str) -> None:
         above = self.query_one(".diff-caption", Static)

@@ -1,7 +1,10 @@
 """Where a diff is read from: the trees of a change, with as much context for each file as is wanted."""
 
+from collections.abc import Iterable, Sequence
+
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.run.summary import Trees
@@ -16,21 +19,43 @@ class DiffSource:
 
     def __init__(self, workspace: Workspace, pair: Trees) -> None:
         self.pair = pair
+        self.files: tuple[FilePatch, ...] = ()
+        """Those of the whole diff, also while white space is ignored."""
+        self._ignores_space = False
         self._workspace = workspace
         self._levels: dict[str, int] = {}
 
     def read(self) -> Patch:
         """Return the whole diff. Raises UnusableError."""
+        text = full_diff(self._workspace, self.pair, Extent(ignores_space=self._ignores_space))
         with gc_paused():
-            return Patch(full_diff(self._workspace, self.pair))
+            patch = Patch(text)
+        if not self._ignores_space:
+            self.files = patch.files
+        return patch
 
     def read_file(self, patch: Patch, file: FilePatch) -> Patch:
         """Return the patch with a file as it is wanted now. Raises UnusableError."""
         paths = tuple(path for path in (file.path, file.old_path) if path is not None)
-        text = full_diff(self._workspace, self.pair, Extent(self._context(file), paths))
+        extent = Extent(self._context(file), self._ignores_space, paths)
+        text = full_diff(self._workspace, self.pair, extent)
         with gc_paused():
             # A name that is not UTF-8 is not found.
             return patch.with_file(file, text) if text else patch
+
+    def toggle_space(self) -> None:
+        """Ignore white space, or no longer; every file has its usual context then."""
+        self._ignores_space = not self._ignores_space
+        self._levels.clear()
+
+    def hidden_words(self, shown: Sequence[FilePatch]) -> str:
+        """Say what is hidden while white space is ignored; "" if it counts."""
+        if not self._ignores_space:
+            return ""
+        lines, files = _changed_lines(self.files) - _changed_lines(shown), len(self.files) - len(shown)
+        counts = [counted(files, "file")] * bool(files) + [counted(lines, "line")]
+        hidden = f"{' and '.join(counts)} {'is' if files + lines == 1 else 'are'} hidden"
+        return f"white space is ignored (W): {hidden if files or lines else 'nothing is hidden'}"
 
     def change_context(self, file: FilePatch, steps: int) -> bool:
         """Want more or less context for a file; return whether there is such a step."""
@@ -47,3 +72,7 @@ class DiffSource:
 
     def _context(self, file: FilePatch) -> int:
         return _LEVELS[self._levels.get(file.path, 0)]
+
+
+def _changed_lines(files: Iterable[FilePatch]) -> int:
+    return sum(file.additions + file.deletions for file in files)

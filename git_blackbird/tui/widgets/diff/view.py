@@ -42,6 +42,7 @@ class DiffView(DiffRows):
         Binding("s", "split", "Side by side", show=False),
         Binding("r", "context(1)", "More context, up to the whole file", show=False),
         Binding("R", "context(-1)", "Less context", show=False),
+        Binding("W", "space", "Ignore white space, or no longer", show=False),
         Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
@@ -68,6 +69,9 @@ class DiffView(DiffRows):
         def __init__(self, direction: int) -> None:
             super().__init__()
             self.direction = direction
+
+    class SpaceToggled(Message):
+        """White space is to be ignored, or no longer."""
 
     class CommentWanted(Message):
         """The lines from ``first`` to ``last`` of the patch are to be commented."""
@@ -224,6 +228,9 @@ class DiffView(DiffRows):
 
     def action_context(self, direction: int) -> None:
         self.post_message(self.ContextWanted(direction))
+
+    def action_space(self) -> None:
+        self.post_message(self.SpaceToggled())
 
     def action_wrap(self) -> None:
         self.options.is_wrapped = not self.is_wrapped

@@ -80,3 +80,36 @@ def test_a_diff_that_is_a_text_has_no_more_context() -> None:
         assert app.lines[-1] == " no more of it can be read"
 
     watch("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", session, (60, 12))
+
+
+def test_white_space_is_ignored_and_what_that_hides_is_counted(repo: Path) -> None:
+    before = {"a.py": "if x:\n  y\n  z\n", "b.py": "one\ntwo\n", "c.py": "same\n"}
+    after = {"a.py": "if x:\n    y\n    zz\n", "b.py": "one \n\ttwo\n", "c.py": "other\n"}
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        await press(app, pilot, "]", "]", "j", "j", "j")
+        assert under_cursor(app).split() == [">", "1", "+", "other"]
+        await press(app, pilot, "W")
+        await see(app, pilot, "white space is ignored (W): 1 file and 6 lines are hidden")
+        assert under_cursor(app).split() == [">", "1", "+", "other"]
+        assert [file.path for file in app.pane.shown] == ["a.py", "c.py"]
+        assert [file.path for file in app.pane.whole] == ["a.py", "b.py", "c.py"]
+        await press(app, pilot, "g", "r")
+        await see(app, pilot, "10 lines of context")
+        assert [file.additions for file in app.pane.shown] == [1, 1]
+        await press(app, pilot, "W")
+        await wait(app, pilot, lambda: len(app.pane.shown) == 3)
+        assert not any("ignored" in line for line in app.lines)
+
+    watch_change(repo, change_of(repo, before, after), session)
+
+
+def test_a_change_of_white_space_alone_is_named(repo: Path) -> None:
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        await press(app, pilot, "W")
+        await see(app, pilot, "white space is ignored (W): 1 file and 2 lines are hidden")
+        assert not app.pane.shown
+        await press(app, pilot, "W")
+        await see(app, pilot, "a.py")
+
+    watch_change(repo, change_of(repo, {"a.py": "x\n"}, {"a.py": " x\n"}), session)
