@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from git_blackbird.messages.patch.headers import parse_header
 
 _FILE, _HUNK = "diff --git ", "@@ "
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_MIXED = "some lines end with CRLF"
 CONTEXT, ADDED, REMOVED, NO_NEWLINE = " ", "+", "-", "\\"
 
 
@@ -24,7 +26,10 @@ class Hunk(NamedTuple):
 
 @dataclass(frozen=True)
 class FilePatch:
-    """A file of a patch: its lines there, and what is told of it."""
+    """A file of a patch: its lines there, and what is told of it.
+
+    ``hides_returns``: the carriage returns at the ends of its lines are told by a fact alone.
+    """
 
     path: str
     old_path: str | None
@@ -36,6 +41,7 @@ class FilePatch:
     hunks: tuple[Hunk, ...]
     additions: int
     deletions: int
+    hides_returns: bool = False
 
     @property
     def body(self) -> int:
@@ -65,6 +71,7 @@ class Patch:
         self.lines = text.removesuffix("\n").split("\n") if text else []
         # Git drops the mark of an empty line where ``diff.suppressBlankEmpty`` is set.
         self.marks = "".join([line[:1] or CONTEXT for line in self.lines])
+        self._has_returns = "\r\n" in text
         self.files = tuple(self._files())
         self._file_starts = [file.start for file in self.files]
         self._hunks = [hunk for file in self.files for hunk in file.hunks]
@@ -88,14 +95,18 @@ class Patch:
         hunks = tuple(map(self._hunk, starts, [*starts[1:], end]))
         body = starts[0] if starts else end
         header = parse_header(self.lines[start:body])
-        return FilePatch(
-            *header,
-            start,
-            end,
-            hunks,
-            self.marks.count(ADDED, body, end),
-            self.marks.count(REMOVED, body, end),
-        )
+        added, removed = (self.marks.count(mark, body, end) for mark in (ADDED, REMOVED))
+        file = FilePatch(*header, start, end, hunks, added, removed)
+        fact = _endings(self.marks[body:end], self.lines[body:end]) if self._has_returns else ""
+        if not fact:
+            return file
+        return replace(file, facts=(*file.facts, fact), hides_returns=fact != _MIXED)
+
+    def text_of(self, line: int) -> str:
+        """Return a line without its mark, and without a carriage return that its file tells of."""
+        text = self.lines[line][1:]
+        is_told = self._has_returns and self.files[self.file_index(line)].hides_returns
+        return text.removesuffix("\r") if is_told else text
 
     def _hunk(self, start: int, end: int) -> Hunk:
         match = _RANGES.match(self.lines[start])
@@ -159,3 +170,17 @@ class Patch:
     def largest_number(self) -> int:
         """A number that no line's number exceeds."""
         return max((max(hunk.old, hunk.new) + hunk.end - hunk.start for hunk in self._hunks), default=0)
+
+
+def _endings(marks: str, lines: Sequence[str]) -> str:
+    """Say how the lines of a file end if not all do with LF; one without an end does not count."""
+    ends: dict[str, set[bool]] = {ADDED: set(), REMOVED: set(), CONTEXT: set()}
+    for index, mark in enumerate(marks):
+        if mark in ends and not marks.startswith(NO_NEWLINE, index + 1):
+            ends[mark].add(lines[index].endswith("\r"))
+    before, after, everywhere = ends[REMOVED], ends[ADDED], set().union(*ends.values())
+    if len(before) == len(after) == 1 and before != after:
+        return f"line endings changed: {'CRLF to LF' if True in before else 'LF to CRLF'}"
+    if everywhere == {True}:
+        return "lines end with CRLF"
+    return _MIXED if True in everywhere else ""

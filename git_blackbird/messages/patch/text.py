@@ -45,7 +45,7 @@ def changed_spans(patch: Patch, line: int) -> Spans:
     other = _counterpart(patch, line)
     if other is None:
         return ()
-    texts = patch.lines[line][1:], patch.lines[other][1:]
+    texts = patch.text_of(line), patch.text_of(other)
     if max(map(len, texts)) > _LONGEST_COMPARED:
         return ()
     return _differing(*map(display_text, texts))

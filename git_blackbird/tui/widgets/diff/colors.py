@@ -100,7 +100,7 @@ class SyntaxColors:
         }
 
     def _side(self, lines: Sequence[int], lexer: "Lexer") -> Iterator[tuple[int, Sequence[Token]]]:
-        shown = (display_text(self._patch.lines[line][1:]) for line in lines)
+        shown = (display_text(self._patch.text_of(line)) for line in lines)
         texts = [text if len(text) <= _LONGEST_LINE else "" for text in shown]
         return zip(lines, _split(texts, _tokens(lexer, "\n".join(texts))), strict=True)
 

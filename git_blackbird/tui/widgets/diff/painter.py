@@ -188,7 +188,7 @@ class Painter:
 
     def text_of(self, line: int) -> str:
         """Return the text of a line as it is shown, without its mark."""
-        text = self._patch.lines[line][1:]
+        text = self._patch.text_of(line)
         if text.startswith("Subproject ") and self._is_submodule(line):
             return submodule_line(text) or text
         return display_text(text)

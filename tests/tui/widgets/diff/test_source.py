@@ -113,3 +113,50 @@ def test_a_change_of_white_space_alone_is_named(repo: Path) -> None:
         await see(app, pilot, "a.py")
 
     watch_change(repo, change_of(repo, {"a.py": "x\n"}, {"a.py": " x\n"}), session)
+
+
+def test_line_endings_are_said_once_and_not_at_each_line(repo: Path) -> None:
+    git(repo, "config", "core.autocrlf", "false")
+    before = {"a.txt": "one\r\ntwo\r\nthree\r\n", "b.txt": "one\n", "c.txt": "one\r\n", "d.txt": "one\n"}
+    after = {
+        "a.txt": "one\ntwo\nthree",
+        "b.txt": "one\r\ntwo\r\n",
+        "c.txt": "one\r\ntwo\r\n",
+        "d.txt": "1\n2\r\n",
+    }
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        del pilot
+        assert [line.strip() for line in app.lines if line.strip()][1:] == ENDINGS
+
+    watch_change(repo, change_of(repo, before, after), session, (60, 40))
+
+
+ENDINGS = [
+    "line endings changed: CRLF to LF",
+    "@@ -1,3 +1,3 @@",
+    "1 - one",
+    "2 - two",
+    "3 - three",
+    "1 + one",
+    "2 + two",
+    "3 + three",
+    "no newline at the end of the file",
+    "▾ b.txt  +2 -1  modified",
+    "line endings changed: LF to CRLF",
+    "@@ -1 +1,2 @@",
+    "1 - one",
+    "1 + one",
+    "2 + two",
+    "▾ c.txt  +1 -0  modified",
+    "lines end with CRLF",
+    "@@ -1 +1,2 @@",
+    "1   one",
+    "2 + two",
+    "▾ d.txt  +2 -1  modified",
+    "some lines end with CRLF",
+    "@@ -1 +1,2 @@",
+    "1 - one",
+    "1 + 1",
+    "2 + 2^M",
+]
