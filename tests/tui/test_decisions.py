@@ -386,7 +386,7 @@ def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Pat
         await pilot.press("d")
         await see(app, pilot, "0 of 3 read", "  A b.txt ")
         await pilot.press("v", "W")
-        await see(app, pilot, "0 of 2 read", "white space is ignored (W): 1 file and 2 lines are hidden")
+        await see(app, pilot, "0 of 2 read", "white space is ignored (W), which hides 1 file and 2 lines")
         await pilot.press("o", "2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 

@@ -3,10 +3,13 @@
 Loads pygit2: to be imported only by what shows a diff.
 """
 
+from collections.abc import Iterable
+
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
+from git_blackbird.git.worktree.attributes import generated_paths
 from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
 from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.linked import task_worktrees
@@ -21,6 +24,29 @@ from git_blackbird.model.views.extent import WHOLE, Extent
 def full_diff(workspace: Workspace, pair: Trees, extent: Extent = WHOLE) -> str:
     """Return the whole diff of a change as text. Raises UnusableError when its trees are gone."""
     return diff_text(workspace.repo, pair, extent).decode(errors="replace")
+
+
+LOCK_FILES = frozenset(
+    (
+        *("bun.lock", "Cargo.lock", "composer.lock", "deno.lock", "flake.lock", "Gemfile.lock", "go.sum"),
+        *("gradle.lockfile", "mix.lock", "npm-shrinkwrap.json", "package-lock.json", "Package.resolved"),
+        *("packages.lock.json", "pdm.lock", "Pipfile.lock", "pnpm-lock.yaml", "Podfile.lock"),
+        *("poetry.lock", "pubspec.lock", "uv.lock", "yarn.lock"),
+    )
+)
+"""The names of files in which package managers note versions."""
+
+
+def generated_files(workspace: Workspace, tree: str, paths: Iterable[str]) -> frozenset[str]:
+    """Return the paths that are generated, as the attributes in a tree say, or else their names.
+
+    Raises UnusableError.
+    """
+    encoded = {path.encode(): path for path in paths}
+    said = generated_paths(workspace.repo, tree, encoded)
+    return frozenset(
+        path for raw, path in encoded.items() if said.get(raw, path.rpartition("/")[2] in LOCK_FILES)
+    )
 
 
 def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:

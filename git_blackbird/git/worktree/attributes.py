@@ -1,10 +1,14 @@
-"""Attributes of paths, as git has them from the files and the configuration of a worktree."""
+"""Attributes of paths, as git has them from its configuration and the files of a worktree or a tree."""
 
+import os
 from collections.abc import Collection, Mapping
 
 from git_blackbird.git.core.config import read_config
-from git_blackbird.git.core.output import grouped
+from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.index import private_folder, write_entries
+from git_blackbird.git.worktree.saved_trees import with_attributes
 
 UNSPECIFIED = "unspecified"
 _AS_TEXT = frozenset({"set", "text"})
@@ -15,7 +19,30 @@ def attributes_of(repo: Repository, paths: Collection[bytes], name: str) -> Mapp
     if not paths:
         return {}
     given = b"".join(path + b"\0" for path in paths)
-    rows = repo.git("check-attr", "-z", "--stdin", name, stdin=given).records(_rows)
+    return _values(repo.git("check-attr", "-z", "--stdin", name, stdin=given))
+
+
+def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Mapping[bytes, bool]:
+    """Return for each path whether a tree says that it is generated; without those of which it says nothing.
+
+    Raises UnusableError.
+    """
+    with private_folder(repo, "attributes") as folder:
+        index = folder / "index"
+        write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
+        values = _values(
+            repo.git(
+                *("check-attr", "-z", "--cached", "--stdin", "linguist-generated"),
+                stdin=b"".join(path + b"\0" for path in paths),
+                variables={"GIT_INDEX_FILE": os.fspath(index)},
+            )
+        )
+    said = {"set": True, "true": True, "unset": False, "false": False}
+    return {path: said[value] for path, value in values.items() if value in said}
+
+
+def _values(answer: Completed) -> Mapping[bytes, str]:
+    rows = answer.records(_rows)
     return {path: value.decode(errors="replace") for path, _, value in rows}
 
 

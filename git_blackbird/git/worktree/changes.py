@@ -154,7 +154,7 @@ def _is_answer(completed: Completed, answer: str) -> bool:
 def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
     paths = [f":(literal){path}" for path in extent.paths]
-    options = ["-M", f"-U{extent.context}", *["--ignore-all-space"] * extent.ignores_space]
+    options = ["-M", f"--unified={extent.context}", *(["--ignore-all-space"] if extent.ignores_space else [])]
     return repo.git(*PATCH, *options, *revisions(*pair), *operands(*paths)).whole(b"\n")
 
 

@@ -191,7 +191,7 @@ def checkout_paths(
     with _checking_out(tree, folder, timeout_seconds):
         folder.mkdir()
         if paths:
-            write_entries(index, dict(_with_attributes(TreeStore(repo), tree, paths)))
+            write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
             place, variables = _place(repo, folder, index)
             names = b"".join(path + b"\0" for path in paths)
             options = (*QUIET_OPTIONS, *_WHOLE)
@@ -219,7 +219,7 @@ def _checking_out(tree: str, folder: Path, seconds: float) -> Iterator[None]:
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 
-def _with_attributes(
+def with_attributes(
     trees: TreeStore, tree: str, paths: Collection[bytes]
 ) -> Iterator[tuple[bytes, TreeEntry]]:
     """Yield the entries of files, and of the attribute files that say how they are converted."""

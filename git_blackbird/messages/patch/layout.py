@@ -115,7 +115,7 @@ class SideBySide:
 class Layout:
     """The rows of a patch. ``notes``: how many rows stand under a line of the patch.
 
-    Under the first line of a file they stand below its head, also where it is folded.
+    Those of the first line of a file, and all of a folded one, stand below its head.
     """
 
     def __init__(
@@ -127,8 +127,7 @@ class Layout:
     ) -> None:
         self.patch = patch
         self._folded = folded
-        self._under_heads = notes or {}
-        self._notes = sorted(self._under_heads.items())
+        self._notes = sorted((notes or {}).items())
         self._side_by_side = side_by_side
         self._blocks: list[_Block] = []
         self._count = 0
@@ -167,8 +166,9 @@ class Layout:
 
     def _add_file(self, index: int, file: FilePatch) -> None:
         self._add(RowKind.FILE, index, file.start, 1)
-        if rows := self._under_heads.get(file.start):
-            self._add(RowKind.NOTE, index, file.start, rows)
+        for _, end, rows in self._between_notes(file.start, self._end_of_head(index, file)):
+            if rows:
+                self._add(RowKind.NOTE, index, end - 1, rows)
         if index in self._folded:
             return
         if file.facts:
@@ -179,6 +179,10 @@ class Layout:
                 self._add(RowKind.LINES, index, start, end - start if pairs is None else pairs.count, pairs)
             if rows:
                 self._add(RowKind.NOTE, index, end - 1, rows)
+
+    def _end_of_head(self, index: int, file: FilePatch) -> int:
+        """Return the line up to which notes stand below the head of a file; a folded one has all there."""
+        return file.end if index in self._folded else file.body
 
     def _between_notes(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield the lines up to each note, and the rows of the note below them."""

@@ -127,7 +127,8 @@ def test_every_line_is_reached_and_has_its_numbers(
         assert sum(row.kind is RowKind.NOTE for row in rows) == sum(notes.values())
         assert all(line in layout[layout.row_of(line)][2:4] for line in body)
         folded = Layout(patch, frozenset({0}), notes, side_by_side=side_by_side)
-        assert len(folded) == len(patch.files)
+        # The notes of a folded file stand below its head.
+        assert len(folded) == len(patch.files) + sum(notes.values())
         assert all(folded.row_of(line) == 0 for line in body)
 
 

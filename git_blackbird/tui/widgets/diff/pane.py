@@ -15,6 +15,7 @@ from textual.worker import get_current_worker
 from git_blackbird.controller.core.drafts import CommentDraft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
@@ -274,6 +275,7 @@ class DiffPane(Vertical):
     def _show_patch(self, patch: Patch) -> None:
         self._view.search("")
         self._view.show(patch)
+        self._view.fold(self._generated)
         self._show_notes()
         self._show_remark("")
         self._is_read = True
@@ -283,7 +285,20 @@ class DiffPane(Vertical):
         if self._is_read:
             hidden = "" if self._source is None else self._source.hidden_words(self.shown)
             text = self._caption.text if self.shown or hidden else self._caption.nothing
-            self._show_above(", ".join(filter(None, (text, hidden))))
+            self._show_above(", ".join(filter(None, (text, hidden, self._folded_words))))
+
+    @property
+    def _folded_words(self) -> str:
+        """Say how many generated files are folded; "" for none."""
+        count = len(self._generated & self._view.folded)
+        return f"{counted(count, 'generated file')} folded (z unfolds one, Z all)" if count else ""
+
+    @property
+    def _generated(self) -> frozenset[int]:
+        return frozenset() if self._source is None else self._source.generated(self.shown)
+
+    def on_diff_rows_folded(self) -> None:
+        self._show_caption()
 
     def _show_above(self, text: str) -> None:
         above = self.query_one(".diff-caption", Static)

@@ -45,6 +45,9 @@ class DiffRows(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"diff--{name}" for name in _STYLES}
 
+    class Folded(Message):
+        """Other files are folded."""
+
     class Moved(Message):
         """The cursor is on another line, or another patch is shown."""
 
@@ -181,12 +184,17 @@ class DiffRows(ScrollView, can_focus=True):
         self.keep_in_view()
         self.refresh()
 
+    def fold(self, files: frozenset[int]) -> None:
+        """Fold these files, and unfold all others."""
+        self.folded = files
+        self.lay_out()
+        self.post_message(self.Folded())
+
     def go_to(self, line: int, *, at_top: bool = False) -> None:
         """Move the cursor to a line of the patch, unfolding its file."""
         index = self.patch.file_index(line)
         if index in self.folded and line != self.patch.files[index].start:
-            self.folded -= {index}
-            self.lay_out()
+            self.fold(self.folded - {index})
         row = self.rows.row_of(line)
         if at_top:
             self.scroll_to_row(row - (self.rows[row].kind is not RowKind.FILE))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.diff import full_diff
+from git_blackbird.controller.queries.diff import full_diff, generated_files
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
@@ -21,6 +21,7 @@ class DiffSource:
         self.pair = pair
         self.files: tuple[FilePatch, ...] = ()
         """Those of the whole diff, also while white space is ignored."""
+        self._generated: frozenset[str] = frozenset()
         self._ignores_space = False
         self._workspace = workspace
         self._levels: dict[str, int] = {}
@@ -32,7 +33,13 @@ class DiffSource:
             patch = Patch(text)
         if not self._ignores_space:
             self.files = patch.files
+            paths = (file.path for file in patch.files)
+            self._generated = generated_files(self._workspace, self.pair.head, paths)
         return patch
+
+    def generated(self, files: Sequence[FilePatch]) -> frozenset[int]:
+        """Return the indexes of generated files."""
+        return frozenset(index for index, file in enumerate(files) if file.path in self._generated)
 
     def read_file(self, patch: Patch, file: FilePatch) -> Patch:
         """Return the patch with a file as it is wanted now. Raises UnusableError."""
@@ -54,8 +61,7 @@ class DiffSource:
             return ""
         lines, files = _changed_lines(self.files) - _changed_lines(shown), len(self.files) - len(shown)
         counts = [counted(files, "file")] * bool(files) + [counted(lines, "line")]
-        hidden = f"{' and '.join(counts)} {'is' if files + lines == 1 else 'are'} hidden"
-        return f"white space is ignored (W): {hidden if files or lines else 'nothing is hidden'}"
+        return f"white space is ignored (W), which hides {' and '.join(counts)}"
 
     def change_context(self, file: FilePatch, steps: int) -> bool:
         """Want more or less context for a file; return whether there is such a step."""

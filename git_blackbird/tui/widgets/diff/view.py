@@ -215,16 +215,14 @@ class DiffView(DiffRows):
         """Fold or unfold the file under the cursor."""
         row = self.row
         if row is not None:
-            self.folded ^= {row.file}
-            self.lay_out()
+            self.fold(self.folded ^ {row.file})
 
     def action_fold_here(self) -> None:
         self.action_fold()
 
     def action_fold_all(self) -> None:
         """Fold all files, or unfold all where one is folded."""
-        self.folded = frozenset() if self.folded else frozenset(range(len(self.patch.files)))
-        self.lay_out()
+        self.fold(frozenset() if self.folded else frozenset(range(len(self.patch.files))))
 
     def action_context(self, direction: int) -> None:
         self.post_message(self.ContextWanted(direction))

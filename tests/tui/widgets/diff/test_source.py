@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from git_blackbird.model.run.findings import MergedReview, MinorIssue
 from git_blackbird.model.run.summary import Trees
 from tests.controller.support import open_at
 from tests.support import commit, git
@@ -90,7 +91,7 @@ def test_white_space_is_ignored_and_what_that_hides_is_counted(repo: Path) -> No
         await press(app, pilot, "]", "]", "j", "j", "j")
         assert under_cursor(app).split() == [">", "1", "+", "other"]
         await press(app, pilot, "W")
-        await see(app, pilot, "white space is ignored (W): 1 file and 6 lines are hidden")
+        await see(app, pilot, "white space is ignored (W), which hides 1 file and 6 lines")
         assert under_cursor(app).split() == [">", "1", "+", "other"]
         assert [file.path for file in app.pane.shown] == ["a.py", "c.py"]
         assert [file.path for file in app.pane.whole] == ["a.py", "b.py", "c.py"]
@@ -107,7 +108,7 @@ def test_white_space_is_ignored_and_what_that_hides_is_counted(repo: Path) -> No
 def test_a_change_of_white_space_alone_is_named(repo: Path) -> None:
     async def session(app: Shown, pilot: Pilot[None]) -> None:
         await press(app, pilot, "W")
-        await see(app, pilot, "white space is ignored (W): 1 file and 2 lines are hidden")
+        await see(app, pilot, "white space is ignored (W), which hides 1 file and 2 lines")
         assert not app.pane.shown
         await press(app, pilot, "W")
         await see(app, pilot, "a.py")
@@ -160,3 +161,30 @@ ENDINGS = [
     "1 + 1",
     "2 + 2^M",
 ]
+
+
+def test_generated_files_are_folded_counted_and_show_findings(repo: Path) -> None:
+    lines = "".join(f"{number}\n" for number in range(50))
+    attributes = "/made/** linguist-generated\nnpm/package-lock.json -linguist-generated\n"
+    before = {".gitattributes": attributes, "a.txt": "one\n"}
+    paths = ("a.txt", "made/api.py", "npm/package-lock.json", "uv.lock")
+    pair = change_of(repo, before, dict.fromkeys(paths, lines))
+    # What the worktree says now does not count.
+    (repo / ".gitattributes").write_text("")
+    note = MinorIssue(description="too new", file="uv.lock", line=20)
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        app.pane.annotate(None, MergedReview(minor=(note,)))
+        await see(app, pilot, "2 generated files folded (z unfolds one, Z all)")
+        await press(app, pilot, "G")
+        assert [line.strip(" >") for line in app.lines[-2:]] == [
+            "▸ uv.lock  +50 -0  added",
+            "\u2503 reviewer, minor: too new",
+        ]
+        assert [file.path for file in app.pane.shown] == list(paths)
+        await press(app, pilot, "z")
+        await see(app, pilot, "1 generated file folded", "@@ -0,0 +1,50 @@")
+        await press(app, pilot, "W", "[", "[", "[")
+        await see(app, pilot, "▸ made/api.py", "1 generated file folded")
+
+    watch_change(repo, pair, session, (80, 24))
