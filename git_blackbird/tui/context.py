@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from textual.driver import Driver
@@ -30,6 +31,7 @@ from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
 from git_blackbird.tui.waiting import WaitingQuestions
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
+from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 if TYPE_CHECKING:
@@ -195,6 +197,20 @@ class AppContext(ThemedApp, InputGuard):
         if not isinstance(self._driver, ResilientDriver):
             raise RequestError("there is no terminal for an editor")
         return self._driver.lend_terminal()
+
+    def on_diff_view_edit_wanted(self, event: DiffView.EditWanted) -> None:
+        """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
+        from git_blackbird.controller.core.editing import edit_at, require_file
+
+        workspace = self.watcher.workspace
+        try:
+            file = require_file(Path(event.folder or workspace.repo.top), event.path)
+            with self.lend_terminal():
+                edit_at(workspace, file, event.line)
+        except BlackbirdError as error:
+            self.show_error(error)
+        else:
+            self.notify("this diff does not show what you edited just now")
 
     def notify(
         self,

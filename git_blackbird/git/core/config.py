@@ -326,10 +326,28 @@ def editor_command(repo: Repository) -> str:
         raise
 
 
-def edit_file(repo: Repository, editor: str, path: Path) -> int:
+# How editors are told a line; others open the file at its beginning.
+_LINE_FIRST = frozenset(
+    ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "ed", "kak", "micro", "joe")
+)
+_AFTER_COLON = frozenset(("hx", "helix", "subl", "zed"))
+_GOTO = frozenset(("code", "codium", "cursor"))
+
+
+def _at_line(editor: str, path: Path, line: int) -> list[str]:
+    """Return the arguments with which an editor opens a file at a line; 0 stands for none."""
+    name = Path(editor.partition(" ")[0]).name
+    if line and name in _LINE_FIRST:
+        return [f"+{line}", os.fspath(path)]
+    if line and name in _GOTO | _AFTER_COLON:
+        return [*["--goto"] * (name in _GOTO), f"{path}:{line}"]
+    return [os.fspath(path)]
+
+
+def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
     """Open a file in the editor and wait; return the editor's exit status. Ctrl+C is left to the editor."""
     # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
-    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, os.fspath(path)]
+    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *_at_line(editor, path, line)]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
         while process.poll() is None:
             with contextlib.suppress(KeyboardInterrupt):

@@ -140,8 +140,17 @@ class Patch:
         first, marks = hunk.start + 1, self.marks
         said = line - first - marks.count(NO_NEWLINE, first, line)
         old = hunk.old + said - marks.count(ADDED, first, line)
-        new = hunk.new + said - marks.count(REMOVED, first, line)
+        new = self.place_after(line)
         return LineNumbers(None if mark == ADDED else old, None if mark == REMOVED else new)
+
+    def place_after(self, line: int) -> int:
+        """Return the number that a line has after the change, or that the next one has if it was removed."""
+        hunk = self.hunk_at(line) or self.hunk_after(line)
+        if hunk is None or line <= hunk.start:
+            return 1 if hunk is None else hunk.new
+        first, marks = hunk.start + 1, self.marks
+        left_out = marks.count(NO_NEWLINE, first, line) + marks.count(REMOVED, first, line)
+        return hunk.new + line - first - left_out
 
     def line_of(self, file: FilePatch, number: int, *, is_old: bool = False) -> int | None:
         """Return the line of the patch that has a number in the file after the change, or before it."""

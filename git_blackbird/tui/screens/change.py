@@ -99,6 +99,10 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         screen = CommentScreen(event.pane, event.comment, self._path_lister)
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
+    def on_diff_view_edit_wanted(self, event: DiffView.EditWanted) -> None:
+        """Name the worktree of the task to whoever lends the terminal."""
+        event.folder = self.checkpoint.worktree
+
     def on_diff_pane_comments_changed(self) -> None:
         self._show_comments()
 

@@ -43,6 +43,7 @@ class DiffView(DiffRows):
         Binding("r", "context(1)", "More context, up to the whole file", show=False),
         Binding("R", "context(-1)", "Less context", show=False),
         Binding("W", "space", "Ignore white space, or no longer", show=False),
+        Binding("ctrl+o", "edit", "Open the file in your editor, at the line", show=False),
         Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
@@ -72,6 +73,16 @@ class DiffView(DiffRows):
 
     class SpaceToggled(Message):
         """White space is to be ignored, or no longer."""
+
+    class EditWanted(Message):
+        """A file is to be opened in the person's editor, at a line of the file."""
+
+        def __init__(self, path: str, line: int) -> None:
+            super().__init__()
+            self.path = path
+            self.line = line
+            self.folder: str | None = None
+            """The task's own worktree, if the diff is of a change that was made there."""
 
     class CommentWanted(Message):
         """The lines from ``first`` to ``last`` of the patch are to be commented."""
@@ -229,6 +240,12 @@ class DiffView(DiffRows):
 
     def action_space(self) -> None:
         self.post_message(self.SpaceToggled())
+
+    def action_edit(self) -> None:
+        row = self.row
+        if row is not None:
+            path = self.patch.files[row.file].path
+            self.post_message(self.EditWanted(path, self.patch.place_after(row.line)))
 
     def action_wrap(self) -> None:
         self.options.is_wrapped = not self.is_wrapped

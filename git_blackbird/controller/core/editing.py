@@ -1,0 +1,23 @@
+"""Opening files of a worktree in a person's editor."""
+
+from pathlib import Path
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.git.core.config import edit_file, editor_command
+
+
+def require_file(folder: Path, path: str) -> Path:
+    """Return a file of a worktree. Raises RequestError where it is not there, also behind a link."""
+    file = folder.resolve() / path
+    if file.resolve() != file or not file.is_file():
+        raise RequestError(f"the worktree has no such file: {path}")
+    return file
+
+
+def edit_at(workspace: Workspace, file: Path, line: int) -> None:
+    """Open a file at a line, in the editor that git would use. Raises RequestError where that fails."""
+    editor = editor_command(workspace.repo)
+    code = edit_file(workspace.repo, editor, file, line)
+    if code != 0:
+        raise RequestError(f"there was a problem with the editor '{editor}' (exit status {code})")
