@@ -93,18 +93,17 @@ class AppContext(ThemedApp, InputGuard):
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
         self.questions = WaitingQuestions(self)
-        self._read_files: dict[TaskId, dict[str, str]] = {}
         self._left_out: dict[Trees, set[str]] = {}
         self._diff_options = DiffOptions()
 
     def review_marks(self, task_id: TaskId, change: Trees | None) -> ReviewMarks:
-        """Return what was marked in a task's change, which is kept until the application quits.
+        """Return what was marked in a task's change; what was read is kept with its drafts.
 
-        What is left out of an approval is chosen for each change anew; what was read is not read again.
+        What is left out of an approval is chosen for each change anew, and kept until the application quits.
         """
-        read = self._read_files.setdefault(task_id, {})
+        reading = self.drafts.reading(task_id)
         left_out = set() if change is None else self._left_out.setdefault(change, set())
-        return ReviewMarks(read, left_out, self._diff_options)
+        return ReviewMarks(reading.load(), left_out, self._diff_options, reading.keep)
 
     @property
     def view_state(self) -> ViewState | None:

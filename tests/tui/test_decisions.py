@@ -359,6 +359,37 @@ def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: P
     drive(planned, session, (100, 30))
 
 
+def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\non-feedback write a.txt four"))
+    execute(planned)
+
+    async def read(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 2 read")
+        await pilot.press("right_square_bracket", "m", "m")
+        await see(app, pilot, "2 of 2 read")
+
+    async def request(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "2 of 2 read")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press(*"Four.", "ctrl+s")
+        await see(app, pilot, "1 of 2 read", "  A a.txt", "✓ A b.txt")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "1 of 2 read", "  A a.txt", "✓ A b.txt")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    for session in (read, request, approve):
+        drive(planned, session, (100, 30))
+    assert not list((planned / ".git/blackbird").rglob("read-files*"))
+
+
 def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
     prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"
     put_plan(planned, leaf("alpha", prompt))

@@ -10,7 +10,7 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
@@ -24,7 +24,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
+from git_blackbird.model.run.states import APPROVALS, DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
 from git_blackbird.storage.files import SaveError
@@ -34,7 +34,7 @@ _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
 _FORM, _NEW_FORM = "form", "new-form"
 # The draft of a new task has no task id: this file name is used for nothing else.
 NO_TASK = TaskId("_")
-_COMMENTS, _REVIEW = "comments-", "review-"
+_COMMENTS, _REVIEW, _READING = "comments-", "review-", "read-files"
 
 
 class Draft:
@@ -172,6 +172,32 @@ class CommentDraft:
         self._draft.save()
 
 
+class SavedReading(Record):
+    """The file of what was read of a task's change: the content that each path had then."""
+
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class ReadingDraft:
+    """The files of a task's change that a person has read, until the change is decided."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+    def load(self) -> dict[str, str]:
+        """Return the content that each path had when it was read."""
+        try:
+            return SavedReading.from_json(self._draft.text.encode(errors="replace")).files
+        except ValidationError:
+            # None yet, or a file that a hand edited.
+            return {}
+
+    def keep(self, files: dict[str, str]) -> None:
+        """Save what was read a moment from now. Needs a running event loop."""
+        text = json.dumps(SavedReading(files=files).to_json(), ensure_ascii=False)
+        self._draft.text = text if files else ""
+
+
 class Drafts:
     """All unsent texts of one worktree."""
 
@@ -199,6 +225,10 @@ class Drafts:
     def comments(self, run: Run) -> CommentDraft:
         """Return the comments on lines of the change that a decision on a run is about."""
         return CommentDraft(self._open(run.task_id, f"{_COMMENTS}{run.id}"))
+
+    def reading(self, task_id: TaskId) -> ReadingDraft:
+        """Return which files of a task's change were read."""
+        return ReadingDraft(self._open(task_id, _READING))
 
     def review_form(self, run: Run) -> Draft:
         """Return the change request on a run as a file to edit, with the diff below it."""
@@ -301,5 +331,8 @@ def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
     if path.name.startswith((_COMMENTS, _REVIEW)):
         runs = workspace.store.records.history(task_id).own
         return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)
+    if path.name.startswith(_READING):
+        latest = workspace.store.records.history(task_id).latest
+        return latest is None or latest.decision_state in {*APPROVALS, DecisionState.REJECTED}
     text = load_text(path)
     return path.name.startswith(_MESSAGE) and text is not None and _is_recorded(workspace, task_id, text)

@@ -1,7 +1,7 @@
 """The files of a change beside its diff: what happened to each, and whether someone has read it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -34,12 +34,14 @@ _FEWEST_PATH_COLUMNS = 8
 class ReviewMarks:
     """The files of a change that someone has read, and the paths that are not to be approved.
 
-    ``read`` has the content that each path had then. ``options`` say how diffs are shown, for all changes.
+    ``read`` has the content that each path had then, and ``keep`` saves it. ``options`` say how diffs are
+    shown, for all changes.
     """
 
     read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     options: DiffOptions = field(default_factory=DiffOptions)
+    keep: Callable[[dict[str, str]], None] = lambda _: None
 
     def is_read(self, file: FilePatch) -> bool:
         """Whether a file was read as it is now."""
@@ -49,11 +51,13 @@ class ReviewMarks:
 
     def toggle_read(self, file: FilePatch) -> bool:
         """Change whether a file is marked as read; return whether it is now."""
-        if self.is_read(file):
+        was_read = self.is_read(file)
+        if was_read:
             del self.read[file.path]
-            return False
-        self.read[file.path] = file.content
-        return True
+        else:
+            self.read[file.path] = file.content
+        self.keep(self.read)
+        return not was_read
 
     def mark(self, file: FilePatch) -> str:
         """Return the sign before a path."""
