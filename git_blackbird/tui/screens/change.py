@@ -99,7 +99,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         screen = CommentScreen(event.pane, event.comment, self._path_lister)
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
-    def on_diff_view_edit_wanted(self, event: DiffView.EditWanted) -> None:
+    def on_diff_pane_edit_wanted(self, event: DiffPane.EditWanted) -> None:
         """Name the worktree of the task to whoever lends the terminal."""
         event.folder = self.checkpoint.worktree
 

@@ -86,7 +86,9 @@ def _parts(place: Place, *, is_diff_shown: bool, was_requested: bool) -> Iterato
 
 
 _DIFF_KEYS = frozenset(
-    binding.key for binding in Binding.make_bindings(DiffView.BINDINGS) if len(binding.key) == 1
+    binding.key
+    for binding in Binding.make_bindings([*DiffView.BINDINGS, *DiffPane.BINDINGS])
+    if len(binding.key) == 1
 )
 
 

@@ -32,6 +32,7 @@ from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 _SEARCH_KEYS = "enter searches, esc ends the search"
 _MATCH_KEYS = "enter next match, backspace the one before, / searches again, esc ends the search"
+_NO_FINDING = "no finding on a file of this diff here; } goes to the next"
 _NO_LINE = "there is no line of a file to comment here"
 _CHANGED_SINCE = "none here: the lines you commented before were changed"
 _NO_MORE, _NO_LESS = "this is the whole file; R shows less", "there is no less; r shows more"
@@ -59,6 +60,11 @@ class DiffPane(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         # Carried out before the next key is read, which is a letter of what is searched.
         Binding("slash", "search", "Search", show=False, priority=True),
+        Binding("r", "context(1)", "More context, up to the whole file", show=False),
+        Binding("R", "context(-1)", "Less context", show=False),
+        Binding("W", "space", "Ignore white space, or no longer", show=False),
+        Binding("ctrl+o", "edit", "Open the file in your editor, at the line", show=False),
+        Binding("t", "take", "Make the reviewer's finding a comment of yours", show=False),
         Binding("escape", "give_up", "End the search, or give up the range", show=False),
     ]
 
@@ -85,6 +91,18 @@ class DiffPane(Vertical):
 
     class CommentsChanged(Message):
         """A finding was made a comment."""
+
+    class EditWanted(Message):
+        """A file is to be opened in the person's editor, at a line of the file.
+
+        ``folder`` is the task's own worktree, if the change was made there.
+        """
+
+        def __init__(self, path: str, line: int) -> None:
+            super().__init__()
+            self.path = path
+            self.line = line
+            self.folder: str | None = None
 
     def __init__(self, *, id: str, options: DiffOptions | None = None) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
@@ -209,12 +227,13 @@ class DiffPane(Vertical):
         else:
             self.post_message(self.CommentWanted(self, comment))
 
-    def on_diff_view_findings_taken(self, event: DiffView.FindingsTaken) -> None:
-        """Add findings to the comment at their place."""
-        comment = self._comment_at(event.line, event.line)
-        new = [] if comment is None else [text for text in event.advice if text not in comment.text]
+    def action_take(self) -> None:
+        """Add the finding under the cursor, or all under the line, to the comment at their place."""
+        row, advice = self._view.row, [note.advice for note in self._view.notes_here if note.advice]
+        comment = self._comment_at(row.line, row.line) if row is not None and advice else None
+        new = [] if comment is None else [text for text in advice if text not in comment.text]
         if comment is None or not new:
-            self._show_remark("your comment here has it already" if comment else _NO_LINE)
+            self._show_remark("your comment here has it already" if comment else _NO_FINDING)
             return
         text = "\n".join(filter(None, (comment.text, *new)))
         self.keep_comment(comment.model_copy(update={"text": text}))
@@ -245,19 +264,26 @@ class DiffPane(Vertical):
         if not worker.is_cancelled:
             self.app.call_from_thread(shown)
 
-    def on_diff_view_context_wanted(self, event: DiffView.ContextWanted) -> None:
+    def action_edit(self) -> None:
+        """Ask for the editor at the line under the cursor."""
+        row = self._view.row
+        if row is not None:
+            patch = self._view.patch
+            self.post_message(self.EditWanted(patch.files[row.file].path, patch.place_after(row.line)))
+
+    def action_context(self, direction: int) -> None:
         """Read the file under the cursor with more context or less."""
         source, file = self._source, self.file
         if source is None or file is None or not file.hunks or not self._is_read:
             self._show_remark(_ONCE)
-        elif not source.change_context(file, event.direction):
-            self._show_remark(_NO_MORE if event.direction > 0 else _NO_LESS)
+        elif not source.change_context(file, direction):
+            self._show_remark(_NO_MORE if direction > 0 else _NO_LESS)
         else:
             words = source.context_words(file)
             read = partial(source.read_file, self._view.patch, file)
             self._read(read, partial(self._replace_patch, words))
 
-    def on_diff_view_space_toggled(self) -> None:
+    def action_space(self) -> None:
         """Read the diff without white space, or with it."""
         if self._source is None or not self._is_read:
             self._show_remark(_ONCE)
@@ -343,6 +369,8 @@ class DiffPane(Vertical):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc to the screen unless it ends a search or a range."""
         del parameters
+        if action == "take":
+            return self._comments is not None
         if action == "search":
             # In the field it is a letter.
             return not self._input.has_focus

@@ -1,7 +1,6 @@
 """The keys of a diff: movement by lines, hunks and files, folding, and how lines are shown."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -16,7 +15,6 @@ from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 _SHIFT_COLUMNS = 8
 _PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
 _IN_NAMES = "in file names"
-_NO_FINDING = "no finding on a file of this diff here; } goes to the next"
 NO_NOTES = "no comments and no findings here"
 
 
@@ -40,15 +38,10 @@ class DiffView(DiffRows):
         Binding("Z", "fold_all", "Fold all files", show=False),
         Binding("w", "wrap", "Wrap lines", show=False),
         Binding("s", "split", "Side by side", show=False),
-        Binding("r", "context(1)", "More context, up to the whole file", show=False),
-        Binding("R", "context(-1)", "Less context", show=False),
-        Binding("W", "space", "Ignore white space, or no longer", show=False),
-        Binding("ctrl+o", "edit", "Open the file in your editor, at the line", show=False),
         Binding("v", "range", "Begin or give up a range of lines", show=False),
         Binding("shift+down", "extend(1)", "Extend the range", show=False),
         Binding("shift+up", "extend(-1)", "Extend the range", show=False),
         Binding("c", "comment", "Comment the line or the range", show=False),
-        Binding("t", "take", "Make the reviewer's finding a comment of yours", show=False),
         Binding("right_curly_bracket", "note(1)", "Next comment or finding", show=False),
         Binding("left_curly_bracket", "note(-1)", "Comment or finding before", show=False),
         Binding("enter,f3", "match(1)", "Next match", show=False),
@@ -64,26 +57,6 @@ class DiffView(DiffRows):
             super().__init__()
             self.text = text
 
-    class ContextWanted(Message):
-        """The file under the cursor is to be shown with more context, or with less for -1."""
-
-        def __init__(self, direction: int) -> None:
-            super().__init__()
-            self.direction = direction
-
-    class SpaceToggled(Message):
-        """White space is to be ignored, or no longer."""
-
-    class EditWanted(Message):
-        """A file is to be opened in the person's editor, at a line of the file."""
-
-        def __init__(self, path: str, line: int) -> None:
-            super().__init__()
-            self.path = path
-            self.line = line
-            self.folder: str | None = None
-            """The task's own worktree, if the diff is of a change that was made there."""
-
     class CommentWanted(Message):
         """The lines from ``first`` to ``last`` of the patch are to be commented."""
 
@@ -91,14 +64,6 @@ class DiffView(DiffRows):
             super().__init__()
             self.first = first
             self.last = last
-
-    class FindingsTaken(Message):
-        """These findings under a line of the patch are to be a comment on it."""
-
-        def __init__(self, line: int, advice: Sequence[str]) -> None:
-            super().__init__()
-            self.line = line
-            self.advice = advice
 
     matches: tuple[int, ...] = ()
     accepts_comments = False
@@ -110,7 +75,7 @@ class DiffView(DiffRows):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Enter to others unless a search is on."""
         del parameters
-        if action in {"range", "extend", "comment", "take"}:
+        if action in {"range", "extend", "comment"}:
             return self.accepts_comments
         if action == "fold_here":
             return not self.needle and self.row is not None and self.row.kind is RowKind.FILE
@@ -149,15 +114,6 @@ class DiffView(DiffRows):
         self.mark = None
         self.post_message(self.CommentWanted(first, row.line))
         self._range_changed()
-
-    def action_take(self) -> None:
-        """Ask for a comment with the words of the finding under the cursor, or of all under the line."""
-        row = self.row
-        advice = [note.advice for note in self.notes_here if note.advice]
-        if row is None or not advice:
-            self._remark(_NO_FINDING)
-        else:
-            self.post_message(self.FindingsTaken(row.line, advice))
 
     @property
     def copied_text(self) -> str:
@@ -234,18 +190,6 @@ class DiffView(DiffRows):
     def action_fold_all(self) -> None:
         """Fold all files, or unfold all where one is folded."""
         self.fold(frozenset() if self.folded else frozenset(range(len(self.patch.files))))
-
-    def action_context(self, direction: int) -> None:
-        self.post_message(self.ContextWanted(direction))
-
-    def action_space(self) -> None:
-        self.post_message(self.SpaceToggled())
-
-    def action_edit(self) -> None:
-        row = self.row
-        if row is not None:
-            path = self.patch.files[row.file].path
-            self.post_message(self.EditWanted(path, self.patch.place_after(row.line)))
 
     def action_wrap(self) -> None:
         self.options.is_wrapped = not self.is_wrapped
