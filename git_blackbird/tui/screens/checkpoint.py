@@ -54,7 +54,8 @@ class CheckpointScreen(ChangeScreen):
             offered = self._offered(str(parameters[0]))
             return offered is not None and self.checkpoint.is_possible(offered.choice)
         if action == "search":
-            return self._place in {Place.CHOICES, Place.OVERVIEW}
+            # The overview is searched itself.
+            return self._place is Place.CHOICES
         if action == "scroll":
             return self._place is not Place.FILES
         if action == "after_request" and self.checkpoint.since_request is None:

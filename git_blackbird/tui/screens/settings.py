@@ -45,9 +45,10 @@ from git_blackbird.tui.screens.modal import ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem
 from git_blackbird.tui.widgets.line_view import STYLES, to_content
+from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
 _POLL_SECONDS = 1.0
-_KEYS = "enter edits, del removes, up/down choose, pgup/pgdn scroll, esc goes back"
+_KEYS = "enter edits, del removes, / searches, pgup/pgdn scroll, esc goes back"
 _PLACES = {
     Scope.LOCAL: "this clone's git config",
     Scope.PROJECT: "the project's .blackbird/config.json",
@@ -80,11 +81,19 @@ class SettingsTable(OptionList):
         self.set_options([Option(_row_text(row, shorten)) for row in rows])
         self.highlighted = names.index(old_name) if old_name in names else 0
 
+    def find(self, needle: str, step: int) -> bool:
+        """Go to the next key that has a text, or the one before; return whether one has it."""
+        here = -1 if self.highlighted is None else self.highlighted
+        found = line_with(needle, map(_name_of, self.rows), here, step)
+        if found is not None:
+            self.highlighted = found
+        return found is not None
+
     def on_resize(self) -> None:
         self.scroll_to_highlight()
 
 
-class SettingsScreen(Modal[None]):
+class SettingsScreen(Modal[None], SearchesText):
     """Lists keys and shows all about the one under the cursor.
 
     The application watches the configuration: ``watched_workspace`` is another one after each change.
@@ -94,6 +103,7 @@ class SettingsScreen(Modal[None]):
         Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
         Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
         Binding("delete,backspace", "remove", "Remove", show=False),
+        *SEARCH_BINDINGS,
     ]
 
     def __init__(
@@ -117,6 +127,10 @@ class SettingsScreen(Modal[None]):
         self._table.focus()
         self.poll()
         self.set_interval(_POLL_SECONDS, self.poll)
+
+    @property
+    def searched(self) -> SettingsTable:
+        return self._table
 
     @property
     def _table(self) -> SettingsTable:

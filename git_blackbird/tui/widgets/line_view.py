@@ -5,6 +5,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -15,6 +16,7 @@ from textual.strip import Strip
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
 STYLES = {
     Style.PLAIN: "",
@@ -87,6 +89,7 @@ class LineView(ScrollView, can_focus=False):
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
+        self._found: int | None = None
 
     def show(self, lines: Sequence[StyledLine]) -> None:
         """Show lines, scrolled to the first one."""
@@ -104,8 +107,19 @@ class LineView(ScrollView, can_focus=False):
         line = self._rows[top + y]
         text = line.text.expandtabs()
         style = self.get_component_rich_style(CLASSES[line.tone], partial=True)
+        if top + y == self._found:
+            style += RichStyle(reverse=True)
         strip = Strip([Segment(text, style)], cell_len(text))
         return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
+
+    def find(self, needle: str, step: int) -> bool:
+        """Show the next row that has a text, or the one before; return whether one has it."""
+        here = self.scroll_offset.y - 1 if self._found is None else self._found
+        self._found = line_with(needle, (row.text for row in self._rows), here, step)
+        self.refresh()
+        if self._found is not None:
+            self.scroll_to(y=self._found - self.size.height // 3, animate=False)
+        return self._found is not None
 
 
 class WrappedView(LineView):
@@ -124,7 +138,7 @@ class WrappedView(LineView):
 
     def show(self, lines: Iterable[StyledLine], subject: str | None = None) -> None:
         """Show lines from the first one; those about the same subject as before keep the scroll position."""
-        self._lines = list(lines)
+        self._lines, self._found = list(lines), None
         self._wrap()
         if subject is None or subject != self._subject:
             self.scroll_home(animate=False)
@@ -147,8 +161,14 @@ class WrappedView(LineView):
         self.refresh()
 
 
-class TextPane(WrappedView, can_focus=True):
-    """Shows lines that are scrolled by keys."""
+class TextPane(WrappedView, SearchesText, can_focus=True):
+    """Shows lines that are scrolled and searched by keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = SEARCH_BINDINGS
+
+    @property
+    def searched(self) -> WrappedView:
+        return self
 
 
 def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:

@@ -33,7 +33,7 @@ from git_blackbird.model.views.events import (
     RunProgress,
     RunStarted,
 )
-from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, wrapped
+from git_blackbird.tui.widgets.line_view import LONGEST, TextPane, wrapped
 from git_blackbird.tui.widgets.log_queue import MAX_LINES, LogQueue, OutputTail, TaskLogs
 from git_blackbird.tui.widgets.status_line import AtWork
 
@@ -96,7 +96,7 @@ class LiveEntry:
         return "  ".join(filter(None, parts))
 
 
-class LiveLog(WrappedView, can_focus=True):
+class LiveLog(TextPane, can_focus=True):
     """The newest lines; scrolls with them unless someone has scrolled up.
 
     Textual's RichLog neither wraps again in another width nor stays at its lines when the oldest go.

@@ -33,6 +33,7 @@ from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
+from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText
 
 _POLL_SECONDS = 1.0
 _MAX_FAULTS = 3
@@ -43,13 +44,13 @@ _NOTHING = RunList((), ())
 _HEADINGS = ("Type", "Status", "Decision", "Took", "Cost", "Started", "Run ID", "Agent")
 
 
-class RunsPane(ScrollsText, Vertical):
+class RunsPane(ScrollsText, Vertical, SearchesText):
     """Lists runs, each above the reviews of its change, and shows the log of the run under the cursor.
 
     ``open_workspace`` gives the workspace of the moment. ``run_list`` takes the focus.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_BINDINGS, Binding("v", "view", "Diff")]
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_BINDINGS, *SEARCH_BINDINGS, Binding("v", "view", "Diff")]
 
     class Chosen(Message):
         """The diff of a run is wanted."""
@@ -74,6 +75,10 @@ class RunsPane(ScrollsText, Vertical):
         yield self._headings
         yield self.run_list
         yield self._log
+
+    @property
+    def searched(self) -> WrappedView:
+        return self._log
 
     @property
     def read_widget(self) -> WrappedView:

@@ -1,0 +1,91 @@
+"""Searching a text in lines, such as those of a log."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Protocol
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input
+
+from git_blackbird.tui.widgets.bars import SingleLineInput
+
+SEARCH_BINDINGS: list[BindingType] = [
+    # Carried out before the next key is read, which is a letter of what is searched.
+    Binding("slash", "search_text", "Search", show=False, priority=True),
+    Binding("n", "match(1)", "Next match", show=False),
+    Binding("N", "match(-1)", "Match before", show=False),
+]
+"""To be among the bindings of what uses ``SearchesText``."""
+
+
+class Searched(Protocol):
+    """What has lines, one of which is the current one."""
+
+    def find(self, needle: str, step: int) -> bool:
+        """Go to the next line that has a text, or the one before for -1; return whether one has it."""
+        ...
+
+
+def line_with(needle: str, lines: Iterable[str], here: int, step: int) -> int | None:
+    """Return the next line after ``here`` that has a text, going on at the other end; None for none."""
+    found = [index for index, line in enumerate(lines) if needle.casefold() in line.casefold()]
+    further = [index for index in found if (index - here) * step > 0] or found
+    return further[0 if step > 0 else -1] if further else None
+
+
+class SearchesText(Widget):
+    """Searches ``searched``, whatever has the focus. The last of the bases: styles come from the first."""
+
+    _needle = ""
+
+    @property
+    def searched(self) -> Searched:
+        """What has the lines."""
+        raise NotImplementedError
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys to others in a field, and those for matches while nothing is searched."""
+        del parameters
+        if action == "search_text":
+            return not isinstance(self.screen.focused, Input)
+        return action != "match" or bool(self._needle)
+
+    async def action_search_text(self) -> None:
+        field = SearchField(self._search, self.screen.focused or self)
+        await self.screen.mount(field)
+        self.screen.set_focus(field)
+
+    def _search(self, needle: str) -> None:
+        self._needle = needle
+        self.refresh_bindings()
+        if needle:
+            self.action_match(1)
+
+    def action_match(self, step: int) -> None:
+        """Go to the next match, or the one before."""
+        if not self.searched.find(self._needle, step):
+            self.app.notify(f"no line has {self._needle}", severity="warning", markup=False)
+
+
+class SearchField(SingleLineInput):
+    """A text to search, at the bottom of the screen while it is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "End the search", show=False)]
+
+    def __init__(self, search: Callable[[str], None], back: Widget) -> None:
+        super().__init__(placeholder="search", classes="text-search")
+        self._search = search
+        self._back = back
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search, and go back."""
+        event.stop()
+        self.action_close()
+        self._search(event.value)
+
+    def action_close(self) -> None:
+        self._back.focus()
+        _ = self.remove()
