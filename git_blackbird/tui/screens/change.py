@@ -32,7 +32,7 @@ _SINCE_REQUEST = Caption(
     no_notes="none in what changed since the request; I shows all",
 )
 _STACKED_BELOW = 80
-_SHORT_BELOW = 18
+_SHORT_BELOW, _LOW_BELOW = 18, 24
 
 
 class ChangeScreen(ScrollsText, Modal[Reply]):
@@ -118,6 +118,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
     def _show_keys(self) -> None:
         """Say what the keys of what has the focus do now."""
         place, was_requested = self._place, self.checkpoint.since_request is not None
+        self.set_class(place is Place.DIFF, "reading")
         line = keys_line(place, is_diff_shown=self._is_diff_shown, was_requested=was_requested)
         special = self._diff.special_keys if place is Place.DIFF else ""
         self._key_line.show_keys(special or line)
@@ -133,6 +134,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         """Put files and diff beside each other, or one above the other where there are few columns."""
         self.set_class(self.size.width < _STACKED_BELOW, "stacked")
         self.set_class(self.size.height < _SHORT_BELOW, "short")
+        self.set_class(self.size.height < _LOW_BELOW, "low")
 
     def action_diff(self) -> None:
         self._view(view_step(self.checkpoint, Choice.VIEW_DIFF))
