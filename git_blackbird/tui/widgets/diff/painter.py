@@ -59,6 +59,8 @@ class Painter:
         self._style = style
         self._number_columns = max(3, len(str(patch.largest_number)))
         self.notes: Mapping[int, Sequence[NoteRow]] = {}
+        self.moved: frozenset[int] = frozenset()
+        """The lines that are only in another place."""
         self.is_simple = False
         """Whether the terminal has so few colours that changed lines get those of their mark alone."""
 
@@ -174,6 +176,9 @@ class Painter:
             yield Segment(_NO_NEWLINE, base)
             return
         text, changed = self.text_of(line), self._style(f"{_NAMES.get(mark, 'same')}-part")
+        if line in self.moved:
+            yield from segments(text, base + self._style("moved"), [self._match_styles(text, needle)])
+            return
         layers = [
             [] if self.is_simple and mark in _MARKS else self._syntax(line),
             [Styled(*span, changed) for span in changed_spans(self._patch, line)],

@@ -311,7 +311,8 @@ class DiffPane(Vertical):
         if self._is_read:
             hidden = "" if self._source is None else self._source.hidden_words(self.shown)
             text = self._caption.text if self.shown or hidden else self._caption.nothing
-            self._show_above(", ".join(filter(None, (text, hidden, self._folded_words))))
+            moved = f"{counted(self._view.moved, 'moved line')} are dim" if self._view.moved else ""
+            self._show_above(", ".join(filter(None, (text, hidden, self._folded_words, moved))))
 
     @property
     def _folded_words(self) -> str:

@@ -23,7 +23,7 @@ from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS,
 
 LEAST_SPLIT_COLUMNS = 140
 _PARTS = ("added", "removed", "added-part", "removed-part", "plus", "minus")
-_ROWS = ("place", "fact", "file", "number", "match", "cursor", "note", "finding", "comment-note")
+_ROWS = ("place", "fact", "file", "number", "match", "cursor", "moved", "note", "finding", "comment-note")
 _STYLES = frozenset({*_PARTS, *_ROWS, *SYNTAX})
 _CACHED_ROWS = 500
 _CURSOR = ">"
@@ -46,7 +46,7 @@ class DiffRows(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"diff--{name}" for name in _STYLES}
 
     class Folded(Message):
-        """Other files are folded."""
+        """Other files are folded, or moved lines are dim by now."""
 
     class Moved(Message):
         """The cursor is on another line, or another patch is shown."""

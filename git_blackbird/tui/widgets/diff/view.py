@@ -3,12 +3,14 @@
 from collections import Counter
 from typing import ClassVar
 
-from textual import events
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.worker import get_current_worker
 
 from git_blackbird.messages.patch.layout import RowKind
-from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED
+from git_blackbird.messages.patch.moved import moved_lines
+from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED, Patch
 from git_blackbird.tui.widgets.diff.painter import find_matches
 from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 
@@ -71,6 +73,30 @@ class DiffView(DiffRows):
     """What is said where no line has a comment or a finding."""
     mark: int | None = None
     """The line at which a range was begun."""
+
+    def _set_patch(self, patch: Patch) -> None:
+        super()._set_patch(patch)
+        if patch.files:
+            self._find_moved(patch)
+
+    @work(thread=True, exclusive=True, group="moved")
+    def _find_moved(self, patch: Patch) -> None:
+        """Find moved lines while the patch is looked at already."""
+        worker, moved = get_current_worker(), moved_lines(patch)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._dim, patch, moved)
+
+    def _dim(self, patch: Patch, moved: frozenset[int]) -> None:
+        # Another patch may be shown by now.
+        if patch is self.patch and moved:
+            self._painter.moved = moved
+            self.repaint()
+            self.post_message(self.Folded())
+
+    @property
+    def moved(self) -> int:
+        """How many lines are dim."""
+        return len(self._painter.moved)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Enter to others unless a search is on."""

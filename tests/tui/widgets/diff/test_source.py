@@ -188,3 +188,31 @@ def test_generated_files_are_folded_counted_and_show_findings(repo: Path) -> Non
         await see(app, pilot, "▸ made/api.py", "1 generated file folded")
 
     watch_change(repo, pair, session, (80, 24))
+
+
+def test_moved_blocks_are_dim_and_counted(repo: Path) -> None:
+    block = [f"    def step_{number}(self) -> None:" for number in range(4)]
+    short = ["a = 1", "b = 2", "c = 3"]
+    before = {"a.py": "\n".join(["# a", *block, "# z", *short, "end\n"]), "b.py": "# b\n"}
+    after = {"a.py": "# a\n# z\nend\n", "b.py": "\n".join(["# b", *block, "new", *short, "last\n"])}
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "8 moved lines are dim")
+        dim = [text for text, is_dim in texts_of(app) if is_dim]
+        assert dim == [*block, *block]
+        await press(app, pilot, "W")
+        await see(app, pilot, "white space is ignored", "8 moved lines are dim")
+
+    watch_change(repo, change_of(repo, before, after), session, (100, 40))
+
+
+def texts_of(app: Shown) -> list[tuple[str, bool]]:
+    """Return the texts of lines in view, and whether they are dim."""
+    view = app.pane.view
+    strips = [strip for _, strip in view._visible_strips()]
+    return [
+        (segment.text.rstrip(), bool(segment.style and segment.style.dim))
+        for strip in strips
+        for segment in strip
+        if len(segment.text.strip()) > 12 and "@@" not in segment.text
+    ]
