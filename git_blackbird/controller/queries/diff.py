@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.attributes import generated_paths
 from git_blackbird.git.worktree.changes import Filter, diff_text, show_diff
@@ -38,12 +38,13 @@ LOCK_FILES = frozenset(
 
 
 def generated_files(workspace: Workspace, tree: str, paths: Iterable[str]) -> frozenset[str]:
-    """Return the paths that are generated, as the attributes in a tree say, or else their names.
-
-    Raises UnusableError.
-    """
+    """Return the paths that are generated, as the attributes in a tree say, or else their names."""
     encoded = {path.encode(): path for path in paths}
-    said = generated_paths(workspace.repo, tree, encoded)
+    try:
+        said = generated_paths(workspace.repo, tree, encoded)
+    except UnusableError:
+        # A repository that cannot be written, or a tree that is damaged: the names are known.
+        said = {}
     return frozenset(
         path for raw, path in encoded.items() if said.get(raw, path.rpartition("/")[2] in LOCK_FILES)
     )

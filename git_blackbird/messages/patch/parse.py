@@ -170,10 +170,14 @@ class Patch:
         marks, end = self.marks, line + 1
         return end - start - marks.count(left_out, start, end) - marks.count(NO_NEWLINE, start, end)
 
-    def with_file(self, file: FilePatch, text: str) -> "Patch":
-        """Return a patch in which another one stands in place of a file of this."""
+    def with_file(self, file: FilePatch, other: "Patch") -> "Patch":
+        """Return a patch in which a file is as in another one; this, where that does not have it."""
+        # A file that became a link is there twice, deleted and added.
+        same = next((one for one in other.files if (one.path, one.word) == (file.path, file.word)), None)
+        if same is None:
+            return self
         before, after = self.lines[: file.start], self.lines[file.end :]
-        return Patch("\n".join([*before, *text.removesuffix("\n").split("\n"), *after]))
+        return Patch("\n".join([*before, *other.lines[same.start : same.end], *after]))
 
     @cached_property
     def largest_number(self) -> int:

@@ -36,7 +36,7 @@ _NO_FINDING = "no finding on a file of this diff here; } goes to the next"
 _NO_LINE = "there is no line of a file to comment here"
 _CHANGED_SINCE = "none here: the lines you commented before were changed"
 _NO_MORE, _NO_LESS = "this is the whole file; R shows less", "there is no less; r shows more"
-_ONCE = "no more of it can be read"
+_NOT_AGAIN = "this diff cannot be read in another way"
 _NO_MATCH_KEYS = "/ searches again, esc ends the search"
 
 
@@ -172,11 +172,7 @@ class DiffPane(Vertical):
 
     def show_text(self, text: str) -> None:
         """Show no diff, and why."""
-        self._source = None
-        self._show_nothing(text)
-
-    def _show_nothing(self, text: str) -> None:
-        self._is_read = False
+        self._source, self._is_read = None, False
         self._view.show(Patch(""))
         self._show_remark("")
         self._show_above(text)
@@ -260,7 +256,7 @@ class DiffPane(Vertical):
         try:
             shown = partial(show, read())
         except BlackbirdError as error:
-            shown = partial(self._show_nothing, f"no diff can be shown: {clean_line(error.message)}")
+            shown = partial(self.show_text, f"no diff can be shown: {clean_line(error.message)}")
         if not worker.is_cancelled:
             self.app.call_from_thread(shown)
 
@@ -275,7 +271,7 @@ class DiffPane(Vertical):
         """Read the file under the cursor with more context or less."""
         source, file = self._source, self.file
         if source is None or file is None or not file.hunks or not self._is_read:
-            self._show_remark(_ONCE)
+            self._show_remark(_NOT_AGAIN)
         elif not source.change_context(file, direction):
             self._show_remark(_NO_MORE if direction > 0 else _NO_LESS)
         else:
@@ -286,7 +282,7 @@ class DiffPane(Vertical):
     def action_space(self) -> None:
         """Read the diff without white space, or with it."""
         if self._source is None or not self._is_read:
-            self._show_remark(_ONCE)
+            self._show_remark(_NOT_AGAIN)
         else:
             self._source.toggle_space()
             self._read(self._source.read, partial(self._replace_patch, ""))

@@ -28,10 +28,12 @@ class DiffSource:
 
     def read(self) -> Patch:
         """Return the whole diff. Raises UnusableError."""
-        text = full_diff(self._workspace, self.pair, Extent(ignores_space=self._ignores_space))
+        # It may be toggled while this is read.
+        extent = Extent(ignores_space=self._ignores_space)
+        text = full_diff(self._workspace, self.pair, extent)
         with gc_paused():
             patch = Patch(text)
-        if not self._ignores_space:
+        if not extent.ignores_space:
             self.files = patch.files
             paths = (file.path for file in patch.files)
             self._generated = generated_files(self._workspace, self.pair.head, paths)
@@ -48,7 +50,7 @@ class DiffSource:
         text = full_diff(self._workspace, self.pair, extent)
         with gc_paused():
             # A name that is not UTF-8 is not found.
-            return patch.with_file(file, text) if text else patch
+            return patch.with_file(file, Patch(text))
 
     def toggle_space(self) -> None:
         """Ignore white space, or no longer; every file has its usual context then."""

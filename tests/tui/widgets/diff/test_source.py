@@ -75,10 +75,37 @@ def test_context_grows_around_the_cursor_up_to_the_whole_file_and_back(repo: Pat
     watch_change(repo, pair, session)
 
 
+def test_context_of_a_file_that_became_a_link_and_of_a_renamed_one(repo: Path) -> None:
+    lines = "".join(f"{number}\n" for number in range(60))
+    commit(repo, {"a": lines, "old": lines})
+    base = git(repo, "rev-parse", "HEAD^{tree}")
+    for name in ("a", "old"):
+        (repo / name).unlink()
+    (repo / "a").symlink_to("new")
+    (repo / "new").write_text(lines.replace("30\n", "thirty\n"))
+    git(repo, "add", "--all")
+    pair = Trees(base, git(repo, "write-tree"))
+
+    async def session(app: Shown, pilot: Pilot[None]) -> None:
+        def shown() -> list[tuple[str, str]]:
+            return [(file.path, file.word) for file in app.pane.shown]
+
+        before = shown()
+        assert before == [("a", "deleted"), ("a", "added"), ("new", "renamed")]
+        await press(app, pilot, "G", "r")
+        await see(app, pilot, "10 lines of context")
+        assert app.pane.shown[-1].hunks[0].old == 21
+        await press(app, pilot, "g", "]", "r", "r")
+        await see(app, pilot, "40 lines of context")
+        assert shown() == before
+
+    watch_change(repo, pair, session)
+
+
 def test_a_diff_that_is_a_text_has_no_more_context() -> None:
     async def session(app: Shown, pilot: Pilot[None]) -> None:
         await press(app, pilot, "r")
-        assert app.lines[-1] == " no more of it can be read"
+        assert app.lines[-1] == " this diff cannot be read in another way"
 
     watch("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", session, (60, 12))
 
