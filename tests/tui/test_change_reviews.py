@@ -8,10 +8,20 @@ from textual.widgets import TextArea
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.findings import (
+    Finding,
+    FindingGroup,
+    MergedReview,
+    MergedVerdict,
+    Severity,
+    Source,
+)
+from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.widgets.diff.view import DiffView
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status, store_at
 from tests.support import commit
 from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
@@ -123,3 +133,45 @@ def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -
 
     drive(reviewed, session, LARGE)
     assert runs_of(reviewed, "alpha")[-1].own.reviewed is None
+
+
+def finding(line: int | None, description: str) -> Finding:
+    return Finding(
+        source=Source.CODE,
+        type="bug",
+        severity=Severity.CRITICAL,
+        file="b.txt",
+        line=line,
+        description=description,
+    )
+
+
+def test_enter_on_a_finding_goes_to_it_in_the_diff_and_its_file_is_marked(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("alpha", "write a.txt one\nwrite b.txt one\\ntwo\\nthree"))
+    execute(repo)
+    groups = tuple(
+        FindingGroup(findings=(one,), priority=1) for one in (finding(2, "Two."), finding(None, "All."))
+    )
+    merged = MergedReview(overall=MergedVerdict.CODE_CRITICAL, groups=groups)
+    with store_at(repo).transaction() as transaction:
+        (run,) = runs_of(repo, "alpha")
+        transaction.save_run(run.with_own(Own(reviewed=Reviewed(round=1, merged=merged.to_json()))))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        def stands_at() -> str:
+            return app.screen.query_one(DiffView).copied_text
+
+        await pilot.press("d")
+        await see(app, pilot, " !A b.txt", "  A a.txt", "! findings", "1. [Code Critical] b.txt:2")
+        app.screen.set_focus(app.screen.query_one("#overview"))
+        await pilot.press("enter")
+        await see(app, pilot, "code reviewer, critical: Two.")
+        assert stands_at() == "b.txt:2"
+        await pilot.press("escape")
+        app.screen.set_focus(app.screen.query_one("#overview"))
+        await pilot.press("down", "enter")
+        await wait_for(pilot, lambda: stands_at() == "b.txt")
+
+    drive(repo, session, LARGE)

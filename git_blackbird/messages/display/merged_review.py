@@ -56,6 +56,11 @@ def render_merged_text(merged: MergedReview) -> str:
     )
 
 
+def finding_heads(merged: MergedReview) -> Mapping[str, Finding | MinorIssue]:
+    """Return the findings by the lines with which they begin in that text."""
+    return ReviewFormatter(merged, indent="  ").heads()
+
+
 def render_fix_request(merged: MergedReview) -> str:
     """Format the request to the implementer: every issue by priority, unresolved conflicts, notes."""
     lists = ReviewFormatter(merged, indent="")
@@ -118,10 +123,18 @@ class ReviewFormatter:
         if not self._minor:
             return ""
         lines = [title.format(len(self._minor)), *([self._indent + remark] if remark else [])]
-        for note in self._minor:
-            text = clean_line(note.description, len(note.description))
-            lines.append(f"{self._indent}- {' - '.join(filter(None, [_place(note), text]))}")
-        return "\n".join(lines)
+        return "\n".join((*lines, *map(self._note, self._minor)))
+
+    def _note(self, note: MinorIssue) -> str:
+        text = clean_line(note.description, len(note.description))
+        return f"{self._indent}- {' - '.join(filter(None, [_place(note), text]))}"
+
+    def heads(self) -> Mapping[str, Finding | MinorIssue]:
+        """Return every issue by its first line."""
+        issues = (*self._plain, *self._conflicting)
+        return {next(self._issue(*one)): one[0] for one in issues} | {
+            self._note(one): one for one in self._minor
+        }
 
     def _block(self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], remark: str = "") -> str:
         if not issues:

@@ -12,6 +12,7 @@ from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
 from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
+from git_blackbird.messages.display.merged_review import finding_heads
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Choice, Reply
@@ -23,8 +24,8 @@ from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS, KeyLine, Plac
 from git_blackbird.tui.widgets.diff.pane import PLAIN, Caption, DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
-from git_blackbird.tui.widgets.line_view import TextPane
 from git_blackbird.tui.widgets.mention_editor import PathLister
+from git_blackbird.tui.widgets.overview_pane import OverviewPane
 from git_blackbird.tui.widgets.scrolling import ScrollsText
 
 _SINCE_REQUEST = Caption(
@@ -61,7 +62,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self._key_line = KeyLine()
         self._files = FileList(marks, id="files")
         self._diff = DiffPane(id="diff", options=marks.options)
-        self._overview = TextPane(id="overview")
+        self._overview = OverviewPane(id="overview")
 
     def compose(self) -> ComposeResult:
         task = self.checkpoint.task
@@ -79,8 +80,11 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def on_mount(self) -> None:
         self.bindings_updated_signal.subscribe(self, lambda _: self._show_keys())
-        since = self.checkpoint.since_request
-        self._diff.annotate(self._comments, self.checkpoint.merged, () if since is None else since.comments)
+        since, merged = self.checkpoint.since_request, self.checkpoint.merged
+        if merged is not None:
+            self._overview.heads = heads = finding_heads(merged)
+            self._files.show_findings(issue.file for issue in heads.values())
+        self._diff.annotate(self._comments, merged, () if since is None else since.comments)
         self._show_comments()
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:
@@ -105,6 +109,13 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def on_diff_pane_comments_changed(self) -> None:
         self._show_comments()
+
+    def on_overview_pane_chosen(self, event: OverviewPane.Chosen) -> None:
+        """Go to a finding in the whole change, at its line or at the head of its file."""
+        if self.checkpoint.pair is not None:
+            self._show_diff(self.checkpoint.pair)
+            self.set_focus(self._diff.view)
+            self._diff.go_to_finding(event.issue)
 
     def _show_comments(self) -> None:
         """Show which files have comments, and list those that are not sent."""
@@ -265,5 +276,5 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         return (self._diff.view if self._is_diff_shown else self._files).copied_text
 
     @property
-    def read_widget(self) -> TextPane | DiffView:
+    def read_widget(self) -> OverviewPane | DiffView:
         return self._diff.view if self._is_diff_shown else self._overview

@@ -12,7 +12,7 @@ from git_blackbird.tui.keys import NO_KEY
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import FileList, FileSearch
-from git_blackbird.tui.widgets.line_view import TextPane
+from git_blackbird.tui.widgets.overview_pane import OverviewPane
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS
 
 _READ_KEY = "Mark the file as read and go on to the next; on a read file, take the mark away"
@@ -44,14 +44,14 @@ class Place(Enum):
     CHOICES = "enter chooses"
     FILES = "enter goes to what is shown, / finds a name"
     NAMES = "enter stays there, down the next one, esc goes back"
-    OVERVIEW = "up down scroll"
+    OVERVIEW = "up down scroll, enter goes to a finding"
     DIFF = "c comments, v range, / searches"
 
 
 _PLACES: dict[type[DOMNode], Place] = {
     FileList: Place.FILES,
     FileSearch: Place.NAMES,
-    TextPane: Place.OVERVIEW,
+    OverviewPane: Place.OVERVIEW,
     DiffPane: Place.DIFF,
 }
 

@@ -23,7 +23,7 @@ from git_blackbird.tui.widgets.diff.rows import DiffOptions
 OVERVIEW = 0
 """The line above the files."""
 _LETTERS = {"added": "A", "deleted": "D", "renamed": "R", "copied": "C"}
-_READ, _LEFT_OUT, _UNREAD, _COMMENTED = "✓", "✗", " ", "*"
+_READ, _LEFT_OUT, _UNREAD, _COMMENTED, _FOUND = "✓", "✗", " ", "*", "!"
 _SIGN_COLUMNS, _SCROLL_BAR_COLUMNS = 4, 1
 _LEAST_COLUMNS = 32
 _MOST_PERCENT = 38
@@ -94,6 +94,7 @@ class FileList(OptionList):
         self._added_columns = self._removed_columns = self._stat_columns = 0
         self._commented: Counter[str] = Counter()
         self._commented_before: frozenset[str] = frozenset()
+        self._found: frozenset[str | None] = frozenset()
         self.add_options(self._rows())
 
     @property
@@ -126,6 +127,11 @@ class FileList(OptionList):
         ``before`` are those that earlier requests had comments on.
         """
         self._commented, self._commented_before = Counter(paths), frozenset(before)
+        self.show_marks()
+
+    def show_findings(self, paths: Iterable[str | None]) -> None:
+        """Mark the files in which reviewers found something."""
+        self._found = frozenset(paths)
         self.show_marks()
 
     def show_marks(self) -> None:
@@ -181,6 +187,11 @@ class FileList(OptionList):
             yield f"{_LEFT_OUT} left out"
         if paths & (self._commented.keys() | self._commented_before):
             yield f"{_COMMENTED} commented"
+        if any(self._has_findings(file) for file in self._files):
+            yield f"{_FOUND} findings"
+
+    def _has_findings(self, file: FilePatch) -> bool:
+        return file.path in self._found or (file.old_path is not None and file.old_path in self._found)
 
     def _rows(self) -> Iterator[Option]:
         yield Option("  Overview")
@@ -192,7 +203,9 @@ class FileList(OptionList):
     def _line(self, file: FilePatch, width: int) -> Text:
         is_commented = file.path in self._commented or file.path in self._commented_before
         mark = self._marks.mark(file)
-        begin = f"{mark}{_COMMENTED if is_commented else ' '}{_LETTERS.get(file.word, 'M')} "
+        # A person knows of the comments; the finding must not be missed.
+        note = _FOUND if self._has_findings(file) else _COMMENTED if is_commented else " "
+        begin = f"{mark}{note}{_LETTERS.get(file.word, 'M')} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
         counts = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
         stat = (_word_for_lines(file) or counts).rjust(self._stat_columns)

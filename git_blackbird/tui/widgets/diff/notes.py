@@ -9,7 +9,7 @@ from rich.cells import get_character_cell_size
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.patch.comments import file_at, is_as_quoted, line_of_comment
 from git_blackbird.messages.patch.layout import Row, RowKind
-from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.comment import ReviewComment, Side
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
@@ -69,15 +69,26 @@ def finding_notes(patch: Patch, merged: MergedReview | None) -> Iterator[Note]:
         return
     issues: tuple[Finding | MinorIssue, ...] = (*merged.findings, *merged.minor)
     for issue in issues:
-        file = None if issue.file is None else file_at(patch, issue.file)
-        line = None if file is None or issue.line is None else patch.line_of(file, issue.line)
+        file, line = _found(patch, issue)
         if line is not None:
             yield Note(line, _words(issue), advice=_advice(issue))
         else:
-            head = (file or patch.files[0]).start
             number = "" if issue.line is None else f"line {issue.line}: "
             advice = "" if file is None else f"{number}{_advice(issue)}"
-            yield Note(head, f"{_place(issue, is_here=file is not None)}{_words(issue)}", advice=advice)
+            text = f"{_place(issue, is_here=file is not None)}{_words(issue)}"
+            yield Note(line_of_finding(patch, issue), text, advice=advice)
+
+
+def line_of_finding(patch: Patch, issue: Finding | MinorIssue) -> int:
+    """Return the line of a patch with files under which a finding is shown."""
+    file, line = _found(patch, issue)
+    return (file or patch.files[0]).start if line is None else line
+
+
+def _found(patch: Patch, issue: Finding | MinorIssue) -> tuple[FilePatch | None, int | None]:
+    """Return the file and the line that a finding is about, as far as the patch has them."""
+    file = None if issue.file is None else file_at(patch, issue.file)
+    return file, None if file is None or issue.line is None else patch.line_of(file, issue.line)
 
 
 def _place(issue: Finding | MinorIssue, *, is_here: bool) -> str:

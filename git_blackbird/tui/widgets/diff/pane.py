@@ -20,11 +20,16 @@ from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.diff.notes import comment_notes, earlier_notes, finding_notes
+from git_blackbird.tui.widgets.diff.notes import (
+    comment_notes,
+    earlier_notes,
+    finding_notes,
+    line_of_finding,
+)
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.diff.source import DiffSource
 from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
@@ -249,6 +254,11 @@ class DiffPane(Vertical):
     def go_to_file(self, path: str) -> bool:
         """Move the cursor to the header of a file; return whether it is in the diff."""
         return self._view.go_to_file(path)
+
+    def go_to_finding(self, issue: Finding | MinorIssue) -> None:
+        """Move the cursor to the line under which a finding is shown."""
+        if self.shown:
+            self._view.go_to(line_of_finding(self._view.patch, issue))
 
     @work(thread=True, exclusive=True, group="diff")
     def _read(self, read: Callable[[], Patch], show: Callable[[Patch], None]) -> None:
