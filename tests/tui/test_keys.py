@@ -120,7 +120,7 @@ def test_plus_gives_the_diff_the_room_of_the_files(planned: Path) -> None:
         view = app.screen.query_one(DiffView)
         before = view.size.height
         await pilot.press("+")
-        await wait_for(pilot, lambda: view.size.height >= before + 6)
+        await wait_for(pilot, lambda: view.size.height >= before + 3)
         assert "of 1 read" not in screen_text(app)
         await pilot.press("+", "escape", "tab", "+")
         # What is not shown has no focus.

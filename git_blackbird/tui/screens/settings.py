@@ -128,9 +128,8 @@ class SettingsScreen(Modal[None], SearchesText):
         self.poll()
         self.set_interval(_POLL_SECONDS, self.poll)
 
-    @property
-    def searched(self) -> SettingsTable:
-        return self._table
+    def find(self, needle: str, step: int) -> bool:
+        return self._table.find(needle, step)
 
     @property
     def _table(self) -> SettingsTable:

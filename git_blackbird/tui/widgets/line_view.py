@@ -166,10 +166,6 @@ class TextPane(WrappedView, SearchesText, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = SEARCH_BINDINGS
 
-    @property
-    def searched(self) -> WrappedView:
-        return self
-
 
 def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
     """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""

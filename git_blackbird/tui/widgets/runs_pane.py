@@ -76,9 +76,8 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
         yield self.run_list
         yield self._log
 
-    @property
-    def searched(self) -> WrappedView:
-        return self._log
+    def find(self, needle: str, step: int) -> bool:
+        return self._log.find(needle, step)
 
     @property
     def read_widget(self) -> WrappedView:

@@ -1,7 +1,7 @@
 """Searching a text in lines, such as those of a log."""
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
@@ -18,14 +18,6 @@ SEARCH_BINDINGS: list[BindingType] = [
 """To be among the bindings of what uses ``SearchesText``."""
 
 
-class Searched(Protocol):
-    """What has lines, one of which is the current one."""
-
-    def find(self, needle: str, step: int) -> bool:
-        """Go to the next line that has a text, or the one before for -1; return whether one has it."""
-        ...
-
-
 def line_with(needle: str, lines: Iterable[str], here: int, step: int) -> int | None:
     """Return the next line after ``here`` that has a text, going on at the other end; None for none."""
     found = [index for index, line in enumerate(lines) if needle.casefold() in line.casefold()]
@@ -34,13 +26,12 @@ def line_with(needle: str, lines: Iterable[str], here: int, step: int) -> int | 
 
 
 class SearchesText(Widget):
-    """Searches ``searched``, whatever has the focus. The last of the bases: styles come from the first."""
+    """Searches lines, whatever has the focus. The last of the bases: styles come from the first."""
 
     _needle = ""
 
-    @property
-    def searched(self) -> Searched:
-        """What has the lines."""
+    def find(self, needle: str, step: int) -> bool:
+        """Go to the next line that has a text, or the one before for -1; return whether one has it."""
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -63,7 +54,7 @@ class SearchesText(Widget):
 
     def action_match(self, step: int) -> None:
         """Go to the next match, or the one before."""
-        if not self.searched.find(self._needle, step):
+        if not self.find(self._needle, step):
             self.app.notify(f"no line has {self._needle}", severity="warning", markup=False)
 
 

@@ -282,12 +282,11 @@ class DiffPane(Vertical):
         source, file = self._source, self.file
         if source is None or file is None or not file.hunks or not self._is_read:
             self._show_remark(_NOT_AGAIN)
-        elif not source.change_context(file, direction):
-            self._show_remark(_NO_MORE if direction > 0 else _NO_LESS)
-        else:
-            words = source.context_words(file)
+        elif words := source.change_context(file, direction):
             read = partial(source.read_file, self._view.patch, file)
             self._read(read, partial(self._replace_patch, words))
+        else:
+            self._show_remark(_NO_MORE if direction > 0 else _NO_LESS)
 
     def action_space(self) -> None:
         """Read the diff without white space, or with it."""

@@ -46,7 +46,7 @@ class DiffSource:
     def read_file(self, patch: Patch, file: FilePatch) -> Patch:
         """Return the patch with a file as it is wanted now. Raises UnusableError."""
         paths = tuple(path for path in (file.path, file.old_path) if path is not None)
-        extent = Extent(self._context(file), self._ignores_space, paths)
+        extent = Extent(_LEVELS[self._levels.get(file.path, 0)], self._ignores_space, paths)
         text = full_diff(self._workspace, self.pair, extent)
         with gc_paused():
             # A name that is not UTF-8 is not found.
@@ -65,21 +65,14 @@ class DiffSource:
         counts = [counted(files, "file")] * bool(files) + [counted(lines, "line")]
         return f"white space is ignored (W), which hides {' and '.join(counts)}"
 
-    def change_context(self, file: FilePatch, steps: int) -> bool:
-        """Want more or less context for a file; return whether there is such a step."""
+    def change_context(self, file: FilePatch, steps: int) -> str:
+        """Want more or less context for a file; say how much that is, "" where there is no such step."""
         level = self._levels.get(file.path, 0) + steps
         if not 0 <= level < len(_LEVELS):
-            return False
+            return ""
         self._levels[file.path] = level
-        return True
-
-    def context_words(self, file: FilePatch) -> str:
-        """Say how much is shown of a file."""
-        context = self._context(file)
+        context = _LEVELS[level]
         return "the whole file" if context == _WHOLE_FILE else f"{context} lines of context"
-
-    def _context(self, file: FilePatch) -> int:
-        return _LEVELS[self._levels.get(file.path, 0)]
 
 
 def _changed_lines(files: Iterable[FilePatch]) -> int:
