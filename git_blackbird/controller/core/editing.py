@@ -5,13 +5,14 @@ from pathlib import Path
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.messages.display.format import render_path
 
 
 def require_file(folder: Path, path: str) -> Path:
     """Return a file of a worktree. Raises RequestError where it is not there, also behind a link."""
     file = folder.resolve() / path
     if file.resolve() != file or not file.is_file():
-        raise RequestError(f"the worktree has no such file: {path}")
+        raise RequestError(f"the worktree has no such file: {render_path(path)}")
     return file
 
 
